@@ -1,0 +1,42 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test check format bench clean
+help:
+	@echo "make demo    release a small real table and print lifts, verdict and utility"
+	@echo "make test    run every test"
+	@echo "make check   lint, format, types, import contracts, doctests"
+	@echo "make format  rewrite the source in the house format"
+	@echo "make bench   print the benchmark tables"
+
+$(VENV)/core: pyproject.toml constraints.txt scripts/venv
+	scripts/venv $(PYTHON) $(VENV) .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/core
+	scripts/venv $(PYTHON) $(VENV) ".[dev]"
+	@touch $@
+
+demo: $(VENV)/core
+	$(BIN)/python examples/titanic.py
+
+test: $(VENV)/dev
+	$(BIN)/pytest
+
+check: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q --doctest-modules --doctest-glob='*.md' src README.md docs
+
+format: $(VENV)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/dev
+	$(BIN)/python benchmarks/core.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,76 @@
+"""Publish X, bound what it reveals of S: lifts, exact audits, mechanisms.
+
+>>> import lowlift as ll
+>>> joint = ll.Joint.random(5, 17, seed=0)
+>>> release = ll.subset_merging(joint, ll.ALIP.split(2.0, 0.5))
+>>> release.audit.is_satisfied
+True
+"""
+
+from lowlift import datasets, errors, measures
+from lowlift.audit import Audit, audit, high_risk
+from lowlift.channel import Channel
+from lowlift.criteria import (
+    ALIP,
+    LDP,
+    LIP,
+    AlphaLift,
+    Chi2Lift,
+    Criterion,
+    L1Lift,
+    MaxLift,
+)
+from lowlift.draw import draw
+from lowlift.errors import (
+    BoundViolated,
+    Infeasible,
+    InvalidInput,
+    LowliftError,
+    LowliftWarning,
+    MissingExtra,
+    SolverFailed,
+)
+from lowlift.joint import Joint
+from lowlift.mechanisms.merging import subset_merging
+from lowlift.mechanisms.optimal_merging import optimal_merging
+from lowlift.mechanisms.watchdog import watchdog
+from lowlift.partition import Partition
+from lowlift.release import Certificate, Release
+from lowlift.sweeps import Tradeoff, tradeoff
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ALIP",
+    "LDP",
+    "LIP",
+    "AlphaLift",
+    "Audit",
+    "BoundViolated",
+    "Certificate",
+    "Channel",
+    "Chi2Lift",
+    "Criterion",
+    "Infeasible",
+    "InvalidInput",
+    "Joint",
+    "L1Lift",
+    "LowliftError",
+    "LowliftWarning",
+    "MaxLift",
+    "MissingExtra",
+    "Partition",
+    "Release",
+    "SolverFailed",
+    "Tradeoff",
+    "audit",
+    "datasets",
+    "draw",
+    "errors",
+    "high_risk",
+    "measures",
+    "optimal_merging",
+    "subset_merging",
+    "tradeoff",
+    "watchdog",
+]

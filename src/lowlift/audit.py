@@ -1,0 +1,213 @@
+"""The verdict on any channel, exact; knows none of the solvers."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.channel import Channel
+from lowlift.criteria import Criterion, is_certified, verdicts
+from lowlift.errors import InvalidInput
+from lowlift.joint import Joint, Label
+from lowlift.kernels.lift import log_or_minus_inf
+from lowlift.measures import information_x, normalized
+
+__all__ = ["Audit", "Leakage", "Worst", "audit", "high_risk", "risky_symbols"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+
+class Leakage(NamedTuple):
+    """The largest leakage over the outputs, by the criterion's own measure, in nats."""
+
+    lower: float
+    upper: float
+
+
+class Worst(NamedTuple):
+    """Where a release stands closest to its budget, or furthest beyond it."""
+
+    s: Label
+    y: Label
+    side: str
+    lift: float
+    leakage: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """The verdict on a channel, and the numbers behind it.
+
+    `is_satisfied` is exact; the numbers are floats for display. Leakages are in nats.
+    """
+
+    joint: Joint
+    channel: Channel
+    criterion: Criterion
+    #: Per output, whether the criterion allows it.
+    allowed: Bools
+    #: l(s, y), (|S|, |Y|).
+    lift: Floats
+    #: P(y), (|Y|,).
+    p_y: Floats
+
+    @cached_property
+    def is_satisfied(self) -> bool:
+        """Whether every output is allowed."""
+        return bool(self.allowed.all())
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the verdict is exact; False for a criterion of floats only."""
+        return is_certified(self.criterion)
+
+    @cached_property
+    def mutual_information(self) -> float:
+        """I(X;Y) in nats."""
+        return information_x(self.joint, self.channel, self.p_y)
+
+    @property
+    def nmi(self) -> float:
+        """I(X;Y) / H(X); 1 when H(X) = 0."""
+        return normalized(self.joint, self.mutual_information)
+
+    @cached_property
+    def min_lift_leakage(self) -> float:
+        """-log of the smallest lift, in nats; inf for a zero lift."""
+        return max(0.0, float(-log_or_minus_inf(self.lift.min())))
+
+    @cached_property
+    def max_lift_leakage(self) -> float:
+        """Log of the largest lift, in nats."""
+        return max(0.0, float(np.log(self.lift.max())))
+
+    @cached_property
+    def _leakages(self) -> tuple[Floats, Floats]:
+        return self.criterion.leakage(self.lift, self.joint.p_s)
+
+    @property
+    def leakage(self) -> Leakage:
+        """The largest leakage of each side, to compare with the criterion's budgets."""
+        lower, upper = self._leakages
+        return Leakage(float(lower.max()), float(upper.max()))
+
+    @property
+    def violations(self) -> tuple[Label, ...]:
+        """The outputs that are not allowed."""
+        labels = self.channel.y_labels
+        return tuple(labels[y] for y in np.flatnonzero(~self.allowed))
+
+    @cached_property
+    def worst(self) -> Worst:
+        """The output and the sensitive value with the least room (most excess) to the budget."""
+        sides = zip(
+            ("lower", "upper"),
+            self._leakages,
+            (self.criterion.lower, self.criterion.upper),
+            strict=True,
+        )
+        found = []
+        for side, leakage, budget in sides:
+            y = int(np.argmax(leakage))
+            # An unbounded side is only looked at when neither is bounded.
+            excess = -math.inf if math.isinf(budget) else float(leakage[y]) - budget
+            found.append((excess, float(leakage[y]), side, y))
+        _, leakage, side, y = max(found)
+        column = self.lift[:, y]
+        s = int(column.argmin() if side == "lower" else column.argmax())
+        labels = self.joint.s_labels[s], self.channel.y_labels[y]
+        return Worst(*labels, side, float(column[s]), leakage)
+
+    def __repr__(self) -> str:
+        return f"<Audit {'satisfied' if self.is_satisfied else 'VIOLATED'} nmi={self.nmi:.6f}>"
+
+    def __str__(self) -> str:
+        verdict = (
+            "satisfied" if self.is_satisfied else f"VIOLATED by {len(self.violations)} output(s)"
+        )
+        if not self.is_certified:
+            verdict += " (floats only, not certified)"
+        return (
+            f"{self.criterion}: {verdict}\n"
+            f"  |X| = {self.joint.n_x}, |Y| = {self.channel.n_y}, NMI = {self.nmi:.4f}\n"
+            f"  lifts between {self.lift.min():.4f} and {self.lift.max():.4f} "
+            f"(leakage {self.min_lift_leakage:.4f} below, {self.max_lift_leakage:.4f} above)"
+        )
+
+
+def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
+    """Return the verdict on a channel, anyone's.
+
+    Parameters
+    ----------
+    joint
+        P(s, x).
+    channel
+        P(y | x) in integer weights; `Channel.from_probabilities` rounds floats.
+    criterion
+        Any criterion of this package, or your own (`Criterion`).
+
+    Guarantee
+        For built-in criteria `is_satisfied` is True only if every output satisfies the criterion
+        in exact arithmetic on the joint's and the channel's integers: floats decide where a proven
+        error bound leaves no doubt, integers and enclosures of e**budget elsewhere.
+
+    Cost
+        O(|S| times the channel's positive weights), plus exact arithmetic on outputs within about
+        1e-11 of a bound.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> verdict = audit(joint, Channel.identity(joint), ALIP(0.5, 0.5))
+    >>> verdict.is_satisfied, verdict.worst.side, round(verdict.worst.leakage, 4)
+    (False, 'lower', 0.6931)
+    """
+    if not isinstance(channel, Channel):
+        raise InvalidInput(
+            f"channel must be a Channel; got {type(channel).__name__}. "
+            "Use Channel.from_probabilities for an array."
+        )
+    channel.check_fits(joint)
+    masses = channel.output_masses(joint)
+    mass_y = masses.sum(axis=0)
+    lift = masses / mass_y / joint.p_s[:, None]
+    allowed = verdicts(
+        criterion,
+        lift,
+        joint.p_s,
+        joint.lift_error,
+        lambda y: channel.exact_masses(joint, y),
+        lambda: joint.prior,
+    )
+    return Audit(joint, channel, criterion, allowed, lift, mass_y / mass_y.sum())
+
+
+def risky_symbols(joint: Joint, criterion: Criterion) -> Bools:
+    """Return per symbol of X whether publishing it unchanged breaks the criterion, exactly."""
+    return ~verdicts(
+        criterion,
+        joint.lift,
+        joint.p_s,
+        joint.lift_error,
+        lambda x: joint.exact_column([x], [1]),
+        lambda: joint.prior,
+    )
+
+
+def high_risk(joint: Joint, criterion: Criterion) -> tuple[Label, ...]:
+    """Return the symbols of X_H: those whose own lifts break the criterion (equations 6 and 7).
+
+    Examples
+    --------
+    >>> from lowlift.criteria import MaxLift
+    >>> joint = Joint.from_counts([[1, 3, 4], [3, 1, 4]], x_labels="abc")
+    >>> high_risk(joint, MaxLift(0.1))
+    ('a', 'b')
+    """
+    return tuple(joint.x_labels[x] for x in np.flatnonzero(risky_symbols(joint, criterion)))

@@ -1,0 +1,72 @@
+"""A privacy criterion is a region of lift vectors.
+
+An output y is allowed when its lift vector ``l(s) = P(s|y) / P(s)`` lies in the region. `protocol`
+says what a criterion knows and how outputs are judged, `pointwise` holds the notions that bound
+single lifts, `averaged` those that bound a mean over s.
+"""
+
+import math
+from typing import Any
+
+from lowlift.criteria.averaged import AlphaLift, Chi2Lift, L1Lift
+from lowlift.criteria.pointwise import ALIP, LDP, LIP, MaxLift
+from lowlift.criteria.protocol import BuiltIn, Criterion, HalfSpaces, is_certified, verdicts
+from lowlift.errors import InvalidInput
+
+__all__ = [
+    "ALIP",
+    "LDP",
+    "LIP",
+    "AlphaLift",
+    "BuiltIn",
+    "Chi2Lift",
+    "Criterion",
+    "HalfSpaces",
+    "L1Lift",
+    "MaxLift",
+    "from_dict",
+    "is_certified",
+    "to_dict",
+    "verdicts",
+]
+
+_BY_NAME: dict[str, type[BuiltIn]] = {
+    cls.__name__: cls for cls in (ALIP, LIP, LDP, MaxLift, L1Lift, Chi2Lift, AlphaLift)
+}
+
+
+def to_dict(criterion: Criterion) -> dict[str, Any]:
+    """Return a built-in criterion as plain values; an infinite budget is the string "inf".
+
+    Examples
+    --------
+    >>> to_dict(ALIP(0.5, math.inf))
+    {'name': 'ALIP', 'lower': 0.5, 'upper': 'inf'}
+    """
+    if not isinstance(criterion, BuiltIn) or _BY_NAME.get(type(criterion).__name__) is None:
+        raise InvalidInput(
+            f"only built-in criteria can be saved; got {type(criterion).__name__}. "
+            "Save the channel and keep the criterion in your code."
+        )
+    values = criterion.parameters().items()
+    return {"name": type(criterion).__name__} | {
+        k: "inf" if math.isinf(v) else v for k, v in values
+    }
+
+
+def from_dict(saved: dict[str, Any]) -> BuiltIn:
+    """Return the criterion that `to_dict` described.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name or parameters that do not fit.
+    """
+    values = dict(saved)
+    cls = _BY_NAME.get(str(values.pop("name", "")))
+    if cls is None:
+        raise InvalidInput(f"criterion must be one of {', '.join(_BY_NAME)}.")
+    try:
+        return cls(**{k: math.inf if v == "inf" else v for k, v in values.items()})
+    except TypeError as error:
+        raise InvalidInput(f"the parameters of {cls.__name__} do not fit: {error}.") from error

@@ -1,0 +1,327 @@
+"""Criteria that bound a mean over s of the lift and of its inverse: l1-, chi2- and alpha-lift."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, budget, split_budget
+from lowlift.errors import InvalidInput
+from lowlift.exact import at_most_exp, power_sum_at_most_exp, sqrt_at_most_expm1
+from lowlift.kernels.lift import (
+    log_alpha_mean,
+    log_chi2,
+    log_l1,
+    log_or_minus_inf,
+    reciprocal,
+)
+
+__all__ = ["AlphaLift", "Chi2Lift", "L1Lift", "check_alpha"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+def check_alpha(alpha: float) -> float:
+    """Return alpha as a float: 1 or more, possibly inf."""
+    value = budget(alpha, "alpha")
+    if value < 1:
+        raise InvalidInput(f"alpha must be 1 or more (inf allowed); got {alpha!r}.")
+    return value
+
+
+class _Averaged(BuiltIn):
+    """Bounds a log measure of the lifts on the upper side, of their inverses on the lower."""
+
+    def _log_measures(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        """Return the logs of the lift-inverse and of the lift-based measure."""
+        raise NotImplementedError
+
+    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:
+        """Return the log of (lift-based + lift-inverse measure) per output.
+
+        A side of infinite budget does not enter. While the lower side does, a zero lift counts
+        1e6 nats and is left out of the sum, so that outputs with zeros are ordered by how many
+        there are, then by the rest.
+        """
+        if math.isinf(self.lower):
+            return self._log_measures(lift_sy, p_s)[1]
+        zeros = lift_sy == 0
+        # In the inverse measure a lift of 1 adds as little as can be; the lift-based one is kept.
+        low = self._log_measures(np.where(zeros, 1.0, lift_sy), p_s)[0]
+        if not math.isinf(self.upper):
+            low = np.logaddexp(low, self._log_measures(lift_sy, p_s)[1])
+        return low + ZERO_RISK * np.count_nonzero(zeros, axis=0)
+
+    def half_spaces(self, p_s: Floats) -> HalfSpaces:
+        """Return a box around the region; `cut` gives the rest."""
+        self._refuse_unless_convex()
+        bounds = [(np.eye(len(p_s)), self._largest(p_s)), (-np.eye(len(p_s)), -self._smallest(p_s))]
+        kept = [(n[np.isfinite(o)], o[np.isfinite(o)]) for n, o in bounds]
+        return HalfSpaces(
+            np.concatenate([n for n, _ in kept]), np.concatenate([o for _, o in kept])
+        )
+
+    def _largest(self, p_s: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _smallest(self, p_s: Floats) -> Floats:
+        return np.zeros(len(p_s))
+
+    def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:
+        """Return tangents of the measures that a lift vector exceeds, at that vector."""
+        self._refuse_unless_convex()
+        found = [
+            (gradient, bound - value + gradient @ lift_s)
+            for value, gradient, bound in self._tangents(lift_s, p_s)
+            if value > bound
+        ]
+        normals = np.array([g for g, _ in found]).reshape(len(found), len(p_s))
+        return HalfSpaces(normals, np.array([o for _, o in found]))
+
+    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
+        raise NotImplementedError
+
+    def _refuse_unless_convex(self) -> None:
+        if not self.is_convex:
+            raise InvalidInput(
+                f"{self} is not convex: mixing two allowed outputs can break its lower side. "
+                "Use lower=math.inf, ALIP or AlphaLift."
+            )
+
+
+class _Norm(_Averaged):
+    """What l1- and chi2-lift share."""
+
+    @property
+    def is_convex(self) -> bool:  # type: ignore[override]
+        """Whether the lower side is off; the prior-weighted lift-inverse measure is not convex."""
+        return math.isinf(self.lower)
+
+    def _within(self, deviations: Sequence[tuple[int, Fraction]], total: int, side: float) -> bool:
+        raise NotImplementedError
+
+    def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:
+        """Decide one output from whole numbers proportional to P(s, y) and P(s), exactly."""
+        mass, total = sum(posterior), sum(prior)
+        pairs = list(zip(posterior, prior, strict=True))
+        if not math.isinf(self.upper):
+            off = [(p, Fraction(n * total, p * mass) - 1) for n, p in pairs]
+            if not self._within(off, total, self.upper):
+                return False
+        if not math.isinf(self.lower):
+            if 0 in posterior:
+                return False
+            off = [(p, Fraction(p * mass, n * total) - 1) for n, p in pairs]
+            return self._within(off, total, self.lower)
+        return True
+
+
+@dataclass(frozen=True)
+class L1Lift(_Norm):
+    """l1-privacy: ``sum_s P(s) |l(s) - 1| <= e**upper - 1``, and of 1/l ``<= e**lower - 1``.
+
+    The upper side alone is polyhedral and closed under post-processing. The lower (lift-inverse)
+    side is neither convex nor closed under post-processing: P_S = (.166, .622, .212) and the lifts
+    (.952, .678, 1.984), (2.282, .66, .992) have .409 and .415; mixed .52 to .48 they have .440.
+
+    Parameters
+    ----------
+    lower, upper
+        Budgets in nats of the lift-inverse and of the lift-based measure (equations 30 and 27).
+
+    Examples
+    --------
+    >>> low, up = L1Lift(1.0, 1.0).leakage(np.array([[0.5], [1.5]]), np.array([0.5, 0.5]))
+    >>> float(np.expm1(up[0]).round(12)), float(np.expm1(low[0]).round(12))
+    (0.5, 0.666666666667)
+    """
+
+    lower: float
+    upper: float
+    kind: ClassVar[int] = 2
+
+    @classmethod
+    def split(cls, epsilon: float, lam: float) -> Self:
+        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
+        return cls(*split_budget(epsilon, lam))
+
+    def _log_measures(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        return log_l1(reciprocal(lift_sy), p_s), log_l1(lift_sy, p_s)
+
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        """Return ``log(1 + measure)`` per output and side, in nats; inf for a zero lift below."""
+        low, high = self._log_measures(lift_sy, p_s)
+        return np.logaddexp(0.0, low), np.logaddexp(0.0, high)
+
+    def _within(self, deviations: Sequence[tuple[int, Fraction]], total: int, side: float) -> bool:
+        bound = 1 + sum((p * abs(d) for p, d in deviations), Fraction(0)) / total
+        return at_most_exp(bound.numerator, bound.denominator, Fraction(side))
+
+    def _largest(self, p_s: Floats) -> Floats:
+        # The positive deviations carry half of the sum.
+        return 1 + _expm1(self.upper) / (2 * p_s)
+
+    def _smallest(self, p_s: Floats) -> Floats:
+        return np.maximum(0.0, 1 - _expm1(self.upper) / (2 * p_s))
+
+    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
+        off = lift_s - 1
+        return [(float(p_s @ np.abs(off)), p_s * np.sign(off), _expm1(self.upper))]
+
+
+@dataclass(frozen=True)
+class Chi2Lift(_Norm):
+    """chi2-privacy: ``sum_s P(s) (l(s) - 1)**2 <= (e**upper - 1)**2``, and of 1/l with lower.
+
+    The upper side alone is convex and closed under post-processing. The lower (lift-inverse) side
+    is neither: P_S = (.8017, .1353, .0629) and the lifts (.7129, 1.2418, 4.1396),
+    (.7198, 2.6166, 1.0931) have .1714 and .1736; mixed half and half they have .1811.
+
+    Parameters
+    ----------
+    lower, upper
+        Budgets in nats of the lift-inverse and of the lift-based measure (equations 31 and 28).
+
+    Examples
+    --------
+    >>> low, up = Chi2Lift(1.0, 1.0).leakage(np.array([[0.5], [1.5]]), np.array([0.5, 0.5]))
+    >>> float((np.expm1(up[0]) ** 2).round(12))
+    0.25
+    """
+
+    lower: float
+    upper: float
+    kind: ClassVar[int] = 3
+
+    @classmethod
+    def split(cls, epsilon: float, lam: float) -> Self:
+        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
+        return cls(*split_budget(epsilon, lam))
+
+    def _log_measures(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        return log_chi2(reciprocal(lift_sy), p_s), log_chi2(lift_sy, p_s)
+
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        """Return ``log(1 + sqrt(measure))`` per output and side; inf for a zero lift below."""
+        low, high = self._log_measures(lift_sy, p_s)
+        return np.logaddexp(0.0, low / 2), np.logaddexp(0.0, high / 2)
+
+    def _within(self, deviations: Sequence[tuple[int, Fraction]], total: int, side: float) -> bool:
+        square = sum((p * d * d for p, d in deviations), Fraction(0)) / total
+        return sqrt_at_most_expm1(square, Fraction(side))
+
+    def _largest(self, p_s: Floats) -> Floats:
+        return 1 + _expm1(self.upper) * np.sqrt((1 - p_s) / p_s)
+
+    def _smallest(self, p_s: Floats) -> Floats:
+        return np.maximum(0.0, 1 - _expm1(self.upper) * np.sqrt((1 - p_s) / p_s))
+
+    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
+        # The square root is a norm: its tangents are tighter than the square's.
+        off = lift_s - 1
+        norm = math.sqrt(float(p_s @ (off * off)))
+        return [(norm, p_s * off / norm, _expm1(self.upper))] if norm else []
+
+
+@dataclass(frozen=True)
+class AlphaLift(_Averaged):
+    """alpha-lift-privacy: ``(sum_s P(s) l(s)**alpha)**(1/alpha) <= e**upper``; of 1/l with lower.
+
+    Both sides are convex and closed under post-processing. At alpha = inf this is `ALIP`; at
+    alpha = 1 the lift-based measure is identically 1 and bounds nothing.
+
+    Parameters
+    ----------
+    alpha
+        1 or more, inf allowed.
+    lower, upper
+        Budgets in nats of the lift-inverse and of the lift-based measure (equations 32 and 29).
+
+    Examples
+    --------
+    >>> AlphaLift.split(2, 1.0, 0.5)
+    AlphaLift(alpha=2.0, lower=0.5, upper=0.5)
+    """
+
+    alpha: float
+    lower: float
+    upper: float
+    kind: ClassVar[int] = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_alpha(self.alpha)
+
+    @classmethod
+    def split(cls, alpha: float, epsilon: float, lam: float) -> Self:
+        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
+        return cls(alpha, *split_budget(epsilon, lam))
+
+    def _log_measures(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        logs = log_or_minus_inf(lift_sy)
+        return log_alpha_mean(-logs, p_s, self.alpha), log_alpha_mean(logs, p_s, self.alpha)
+
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        """Return the log of the measure per output and side, in nats; inf for a zero lift below."""
+        low, high = self._log_measures(lift_sy, p_s)
+        return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
+    def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:
+        """Decide one output from whole numbers proportional to P(s, y) and P(s), exactly."""
+        mass, total = sum(posterior), sum(prior)
+        lifts = [(p, n * total, p * mass) for n, p in zip(posterior, prior, strict=True)]
+        if all(above == below for _, above, below in lifts):
+            return True
+        return self._side_holds(lifts, total, self.upper, 1) and self._side_holds(
+            lifts, total, self.lower, -1
+        )
+
+    def _side_holds(
+        self, lifts: Sequence[tuple[int, int, int]], total: int, side: float, sign: int
+    ) -> bool:
+        if math.isinf(side) or (sign > 0 and self.alpha == 1):
+            return True
+        if side == 0:  # the mean is 1 only when every lift is, and some lift is not
+            return False
+        positive = [term for term in lifts if term[1] > 0]
+        if sign < 0 and len(positive) < len(lifts):
+            return False
+        if math.isinf(self.alpha):
+            ends = (((a, b) if sign > 0 else (b, a)) for _, a, b in positive)
+            return all(at_most_exp(*end, Fraction(side)) for end in ends)
+        return power_sum_at_most_exp(positive, total, sign * Fraction(self.alpha), Fraction(side))
+
+    def _largest(self, p_s: Floats) -> Floats:
+        scale = 1.0 if math.isinf(self.alpha) else p_s ** (-1 / self.alpha)
+        return np.full(len(p_s), math.exp(min(self.upper, 700))) * scale
+
+    def _smallest(self, p_s: Floats) -> Floats:
+        scale = 1.0 if math.isinf(self.alpha) else p_s ** (1 / self.alpha)
+        return np.full(len(p_s), math.exp(-self.lower)) * scale
+
+    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
+        if math.isinf(self.alpha):
+            return []  # the box is the region
+        out = []
+        sides: tuple[tuple[float, Callable[[Floats], Floats], int], ...] = (
+            (self.upper, lambda x: x, 1),
+            (self.lower, lambda x: 1 / x, -1),
+        )
+        for side, of, sign in sides:
+            if math.isinf(side) or (sign < 0 and not (lift_s > 0).all()):
+                continue
+            value = of(lift_s)
+            norm = math.exp(
+                float(log_alpha_mean(log_or_minus_inf(value)[:, None], p_s, self.alpha)[0])
+            )
+            gradient = p_s * (value / norm) ** (self.alpha - 1)
+            out.append((norm, gradient if sign > 0 else -gradient * value * value, math.exp(side)))
+        return out
+
+
+def _expm1(side: float) -> float:
+    return math.expm1(side) if side < 700 else math.inf

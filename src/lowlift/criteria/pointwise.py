@@ -1,0 +1,224 @@
+"""Criteria that bound single lifts: LIP, asymmetric LIP, max-lift alone, LDP."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, split_budget
+from lowlift.exact import at_most_exp
+from lowlift.kernels.lift import log_or_minus_inf
+
+__all__ = ["ALIP", "LDP", "LIP", "MaxLift"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+def _log_range(lift_sy: Floats) -> tuple[Floats, Floats]:
+    """Return -log min lift and log max lift per output, neither below 0."""
+    low, high = log_or_minus_inf(lift_sy.min(axis=0)), np.log(lift_sy.max(axis=0))
+    return np.maximum(-low, 0.0), np.maximum(high, 0.0)
+
+
+def _log_range_without_zeros(lift_sy: Floats) -> tuple[Floats, Floats]:
+    """Return -log of the smallest positive lift plus `ZERO_RISK` a zero lift, and log max lift."""
+    positive = np.where(lift_sy > 0, lift_sy, np.inf).min(axis=0)
+    zeros = np.count_nonzero(lift_sy == 0, axis=0)
+    return ZERO_RISK * zeros - np.log(positive), np.log(lift_sy.max(axis=0))
+
+
+class _Box(BuiltIn):
+    """``e**-lower <= l(s) <= e**upper`` for every s."""
+
+    kind: ClassVar[int] = 0
+
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """Return ``-log min_s l`` and ``log max_s l`` per output, in nats; inf for a zero lift."""
+        return _log_range(lift_sy)
+
+    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:  # noqa: ARG002
+        """Return ``log max l - log min l`` per output; a side of infinite budget does not enter.
+
+        A zero lift counts 1e6 nats and leaves the minimum to the positive lifts, so that outputs
+        with zeros are ordered by how many there are, then by the rest.
+        """
+        low, high = _log_range_without_zeros(lift_sy)
+        if math.isinf(self.upper):
+            return low
+        return high if math.isinf(self.lower) else low + high
+
+    def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:
+        """Decide one output from whole numbers proportional to P(s, y) and P(s), exactly."""
+        mass, total = sum(posterior), sum(prior)
+        for n, p in zip(posterior, prior, strict=True):
+            above, below = n * total, p * mass  # the lift is above / below
+            if not math.isinf(self.upper) and not at_most_exp(above, below, Fraction(self.upper)):
+                return False
+            if not math.isinf(self.lower) and (
+                n == 0 or not at_most_exp(below, above, Fraction(self.lower))
+            ):
+                return False
+        return True
+
+    def half_spaces(self, p_s: Floats) -> HalfSpaces:
+        """Return the region itself: ``l(s) <= e**upper`` and ``-l(s) <= -e**-lower``."""
+        unit = np.eye(len(p_s))
+        normals, offsets = [np.zeros((0, len(p_s)))], [np.zeros(0)]
+        if self.upper < 700:
+            normals.append(unit)
+            offsets.append(np.full(len(p_s), math.exp(self.upper)))
+        if not math.isinf(self.lower):
+            normals.append(-unit)
+            offsets.append(np.full(len(p_s), -math.exp(-self.lower)))
+        return HalfSpaces(np.concatenate(normals), np.concatenate(offsets))
+
+    def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:
+        """Return the half-spaces that a lift vector violates."""
+        return _violated(self.half_spaces(p_s), lift_s)
+
+
+@dataclass(frozen=True)
+class ALIP(_Box):
+    """Asymmetric local information privacy: ``e**-lower <= l(s) <= e**upper`` (Definition 3).
+
+    Parameters
+    ----------
+    lower, upper
+        Budgets in nats of the smallest and of the largest lift: 0 or more, inf for no bound.
+
+    Guarantee
+        Seeing y makes no s more than e**upper times as likely as before, nor less than e**-lower
+        times, for an observer whose prior is P_S and who knows P_SX. Closed under post-processing.
+
+    Examples
+    --------
+    >>> ALIP.split(2.0, 0.75)
+    ALIP(lower=1.5, upper=0.5)
+    """
+
+    lower: float
+    upper: float
+
+    @classmethod
+    def split(cls, epsilon: float, lam: float) -> Self:
+        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
+        return cls(*split_budget(epsilon, lam))
+
+
+@dataclass(frozen=True)
+class LIP(_Box):
+    """Local information privacy: ``e**-epsilon <= l(s) <= e**epsilon`` (Definition 1).
+
+    Parameters
+    ----------
+    epsilon
+        Budget in nats of both sides.
+
+    Examples
+    --------
+    >>> LIP(0.5).lower, LIP(0.5).upper
+    (0.5, 0.5)
+    """
+
+    epsilon: float
+
+    @property
+    def lower(self) -> float:  # type: ignore[override]
+        """The budget of the lower side, epsilon."""
+        return self.epsilon
+
+    @property
+    def upper(self) -> float:  # type: ignore[override]
+        """The budget of the upper side, epsilon."""
+        return self.epsilon
+
+
+@dataclass(frozen=True)
+class MaxLift(_Box):
+    """A bound on the largest lift alone: ``l(s) <= e**upper`` (pointwise maximal leakage).
+
+    Nothing bounds how much less likely an s becomes: an output may rule values of S out.
+
+    Parameters
+    ----------
+    upper
+        Budget in nats.
+
+    Examples
+    --------
+    >>> MaxLift(1.0).lower
+    inf
+    """
+
+    upper: float
+    lower: ClassVar[float] = math.inf
+
+
+@dataclass(frozen=True)
+class LDP(BuiltIn):
+    """Local differential privacy of S: ``P(y|s) <= e**epsilon P(y|s')`` (Definition 2).
+
+    Parameters
+    ----------
+    epsilon
+        Budget in nats of ``log max_s l - log min_s l``.
+
+    Examples
+    --------
+    >>> LDP(1.0).upper
+    1.0
+    """
+
+    epsilon: float
+    lower: ClassVar[float] = math.inf
+    kind: ClassVar[int] = 1
+
+    @property
+    def upper(self) -> float:  # type: ignore[override]
+        """The budget, epsilon; LDP has one side."""
+        return self.epsilon
+
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """Return zeros (there is no lower side) and ``log max l - log min l`` per output."""
+        low, high = _log_range(lift_sy)
+        return np.zeros_like(low), low + high
+
+    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:  # noqa: ARG002
+        """Return ``log max l - log min l`` per output; zeros count as in `ALIP.risk`."""
+        low, high = _log_range_without_zeros(lift_sy)
+        return low + high
+
+    def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:
+        """Decide one output from whole numbers proportional to P(s, y) and P(s), exactly."""
+        if math.isinf(self.epsilon):
+            return True
+        rates = [Fraction(n, p) for n, p in zip(posterior, prior, strict=True)]
+        low, high = min(rates), max(rates)
+        if low == 0:
+            return False
+        ratio = high / low
+        return at_most_exp(ratio.numerator, ratio.denominator, Fraction(self.epsilon))
+
+    def half_spaces(self, p_s: Floats) -> HalfSpaces:
+        """Return the region itself: ``l(s) - e**epsilon l(s') <= 0`` for s != s'."""
+        n = len(p_s)
+        if self.epsilon > 700:
+            return HalfSpaces(np.zeros((0, n)), np.zeros(0))
+        pairs = [(s, t) for s in range(n) for t in range(n) if s != t]
+        normals = np.zeros((len(pairs), n))
+        for row, (s, t) in zip(normals, pairs, strict=True):
+            row[s], row[t] = 1.0, -math.exp(self.epsilon)
+        return HalfSpaces(normals, np.zeros(len(pairs)))
+
+    def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:
+        """Return the half-spaces that a lift vector violates."""
+        return _violated(self.half_spaces(p_s), lift_s)
+
+
+def _violated(spaces: HalfSpaces, lift_s: Floats) -> HalfSpaces:
+    out = spaces.normals @ lift_s > spaces.offsets
+    return HalfSpaces(spaces.normals[out], spaces.offsets[out])

@@ -1,0 +1,217 @@
+"""What a criterion knows, and how outputs are judged by it."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import lru_cache
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeAlias,
+    runtime_checkable,
+)
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.errors import InvalidInput
+
+__all__ = [
+    "ZERO_RISK",
+    "BuiltIn",
+    "Criterion",
+    "HalfSpaces",
+    "budget",
+    "is_certified",
+    "split_budget",
+    "verdicts",
+]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+#: What one zero lift adds to a risk, when the lower side enters it: more than any finite part.
+ZERO_RISK = 1e6
+
+#: The relative error allowed to the platform's log and exp; real ones are 2**10 times better.
+_LIBM = 2.0**-40
+
+
+class HalfSpaces(NamedTuple):
+    """The lift vectors l with ``normals @ l <= offsets``."""
+
+    normals: Floats
+    offsets: Floats
+
+
+@runtime_checkable
+class Criterion(Protocol):
+    """What every criterion knows; bring your own by giving it these.
+
+    Three more methods are used when they are there:
+
+    - ``verdict(posterior, prior) -> bool``: the exact verdict on one output, from whole numbers
+      proportional to P(s, y) and to P(s). Without it the verdict is made of floats, and audits
+      say ``is_certified == False``.
+    - ``half_spaces(p_s) -> HalfSpaces``: half-spaces that hold on the whole (convex) region.
+    - ``cut(lift_s, p_s) -> HalfSpaces``: for a lift vector outside the region, half-spaces that
+      hold on the region, at least one of which that vector violates.
+
+    Examples
+    --------
+    A bound on the Kullback-Leibler divergence D(P(s|y) || P(s)), float only:
+
+    >>> import lowlift as ll
+    >>> class Divergence:
+    ...     lower, upper = math.inf, 0.05
+    ...     def leakage(self, lift_sy, p_s):
+    ...         logs = np.log(np.where(lift_sy > 0, lift_sy, 1.0))
+    ...         divergence = p_s @ (lift_sy * logs)
+    ...         return np.zeros_like(divergence), divergence
+    ...     def risk(self, lift_sy, p_s):
+    ...         return self.leakage(lift_sy, p_s)[1]
+    >>> release = ll.subset_merging(ll.Joint.random(3, 8, seed=1), Divergence())
+    >>> release.audit.is_satisfied, release.audit.is_certified
+    (True, False)
+    """
+
+    @property
+    def lower(self) -> float:
+        """The budget of the lower side in nats; inf when it is not bounded."""
+
+    @property
+    def upper(self) -> float:
+        """The budget of the upper side in nats; inf when it is not bounded."""
+
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        """Return, per output, what to compare with `lower` and with `upper`: two (|Y|,) arrays."""
+
+    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:
+        """Return, per output, the number by which merging orders blocks: (|Y|,), never NaN."""
+
+
+def budget(value: Any, name: str) -> float:
+    """Return a budget as a float: 0 or more, possibly inf."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not number >= 0 or isinstance(value, bool | str):
+        raise InvalidInput(
+            f"{name} must be a number of nats, 0 or more (inf allowed); got {value!r}."
+        )
+    return number
+
+
+def split_budget(epsilon: Any, lam: Any) -> tuple[float, float]:
+    """Return ``lam * epsilon`` and ``(1 - lam) * epsilon``; a share of 0 is 0 even of inf."""
+    total = budget(epsilon, "epsilon")
+    share = budget(lam, "lam")
+    if share > 1:
+        raise InvalidInput(f"lam must lie in [0, 1]; got {lam!r}.")
+    return (share * total if share else 0.0), ((1 - share) * total if share < 1 else 0.0)
+
+
+class BuiltIn(ABC):
+    """What the criteria of this package share; each is a frozen dataclass of its budgets."""
+
+    #: How the compiled merging kernel tells the notions apart.
+    kind: ClassVar[int]
+    #: Whether mixing allowed outputs is allowed.
+    is_convex: bool = True
+
+    if TYPE_CHECKING:
+        lower: float
+        upper: float
+
+    @abstractmethod
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        """Return, per output, what to compare with `lower` and with `upper`."""
+
+    @abstractmethod
+    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:
+        """Return, per output, the number by which merging orders blocks."""
+
+    @abstractmethod
+    def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:
+        """Decide one output from whole numbers proportional to P(s, y) and P(s), exactly."""
+
+    def __post_init__(self) -> None:
+        for name in self.parameters():
+            object.__setattr__(self, name, budget(getattr(self, name), name))
+
+    def parameters(self) -> dict[str, float]:
+        """Return the constructor's arguments by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def scaled(self, factor: float) -> Self:
+        """Return the same notion with every budget multiplied by `factor`."""
+        return type(self)(
+            **{k: v if k == "alpha" else v * factor for k, v in self.parameters().items()}
+        )
+
+    def screen(self, lift_sy: Floats, p_s: Floats, error: float) -> tuple[Bools, Bools]:
+        """Return per output whether it surely is allowed, and whether it surely is not.
+
+        When lifts carry a relative error of at most `error`, every built-in leakage (a logarithm,
+        in nats) is off by at most ``16 error + 2**-40 (1 + leakage)``: docs/decisions/0004.
+        """
+        low, high = self.leakage(lift_sy, p_s)
+        low_inner, low_outer = _limits(self.lower, error)
+        high_inner, high_outer = _limits(self.upper, error)
+        within = (low <= low_inner) & (high <= high_inner)
+        beyond = (low > low_outer) | (high > high_outer)
+        return within, beyond
+
+
+@lru_cache(maxsize=4096)
+def _limits(side: float, error: float) -> tuple[float, float]:
+    """Return up to where a leakage in floats surely is in budget, and from where it is not."""
+    if math.isinf(side):
+        return side, side
+    margin = 16 * error + 2 * _LIBM * (1 + side)
+    return side - margin, side + margin
+
+
+def is_certified(criterion: Criterion) -> bool:
+    """Tell whether the criterion has an exact verdict."""
+    return callable(getattr(criterion, "verdict", None))
+
+
+def verdicts(
+    criterion: Criterion,
+    lift_sy: Floats,
+    p_s: Floats,
+    error: float,
+    posterior: Callable[[int], Sequence[int]],
+    prior: Callable[[], Sequence[int]],
+) -> Bools:
+    """Return per output whether the criterion allows it: exact where the criterion can be.
+
+    Parameters
+    ----------
+    criterion
+        Floats decide where its screen is sure, its exact verdict elsewhere.
+    lift_sy, p_s
+        Lifts (|S|, |Y|) and P(s), in floats.
+    error
+        A bound on the relative error of the lifts.
+    posterior, prior
+        Give whole numbers proportional to P(s, y) for output number y, and to P(s).
+    """
+    if not is_certified(criterion):
+        lower, upper = criterion.leakage(lift_sy, p_s)
+        return (lower <= criterion.lower) & (upper <= criterion.upper)
+    if isinstance(criterion, BuiltIn):
+        allowed, refused = criterion.screen(lift_sy, p_s, error)
+    else:
+        allowed, refused = np.zeros((2, lift_sy.shape[1]), np.bool_)
+    doubtful = allowed == refused
+    for y in doubtful.nonzero()[0].tolist() if doubtful.any() else ():
+        allowed[y] = criterion.verdict(posterior(y), prior()) is True  # type: ignore[attr-defined]
+    return allowed

@@ -1,0 +1,286 @@
+"""Integers, fractions and enclosures: the arithmetic that decides.
+
+An enclosure is a pair of integers ``(lo, hi)`` at a number of ``bits``: the real number it stands
+for lies in ``[lo / 2**bits, hi / 2**bits]``. Every operation rounds its lower end down and its
+upper end up, so nothing here depends on how floats round.
+
+The comparisons double the bits until they are decided. With a rational budget ``x != 0``, ``e**x``
+is transcendental (Lindemann), so it never equals the algebraic number it is compared with and the
+loops end; ``x == 0`` is compared as the integer 1.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "MAX_BITS",
+    "Enclosure",
+    "at_most_exp",
+    "exp_between",
+    "exp_of",
+    "integers_of",
+    "log_of",
+    "power_sum_at_most_exp",
+    "precisions",
+    "sqrt_at_most_expm1",
+]
+
+Enclosure = tuple[int, int]
+
+#: Comparisons that are still open at this precision count as not satisfied.
+MAX_BITS = 1 << 16
+
+_GUARD = 32
+
+
+def precisions(start: int = 128) -> Iterator[int]:
+    """Yield the number of bits to try, doubling up to `MAX_BITS`."""
+    bits = start
+    while bits <= MAX_BITS:
+        yield bits
+        bits *= 2
+
+
+def integers_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.object_]:
+    """Return the floats as integer multiples of one common power of two, exactly.
+
+    Examples
+    --------
+    >>> integers_of(np.array([0.5, 0.75])).tolist()
+    [2, 3]
+    """
+    mantissa, exponent = np.frexp(values)
+    digits = np.ldexp(mantissa, 53).astype(np.int64)
+    used = digits != 0
+    shift = exponent - int(exponent[used].min()) if used.any() else exponent
+    scaled = [int(d) << int(k) if d else 0 for d, k in zip(digits.flat, shift.flat, strict=True)]
+    common = math.gcd(*scaled) or 1
+    twos = common & -common
+    out = np.empty(values.shape, dtype=object)
+    out.flat = [v // twos for v in scaled]
+    return out
+
+
+def _shift_down(value: int, bits: int) -> int:
+    return value >> bits
+
+
+def _shift_up(value: int, bits: int) -> int:
+    return -((-value) >> bits)
+
+
+def _ceil_div(a: int, b: int) -> int:
+    return -((-a) // b)
+
+
+@lru_cache(maxsize=32)
+def _log2(bits: int) -> Enclosure:
+    """Enclose log 2 = 18 atanh(1/26) - 2 atanh(1/4801) + 8 atanh(1/8749)."""
+    lo = hi = 0
+    for factor, inverse in ((18, 26), (-2, 4801), (8, 8749)):
+        low, high = _atanh_inverse(inverse, bits + _GUARD)
+        lo += factor * (low if factor > 0 else high)
+        hi += factor * (high if factor > 0 else low)
+    return _shift_down(lo, _GUARD), _shift_up(hi, _GUARD)
+
+
+def _atanh_inverse(inverse: int, bits: int) -> Enclosure:
+    """Enclose atanh(1/inverse), inverse >= 2, by its series."""
+    power, k, lo, terms = (1 << bits) // inverse, 1, 0, 0
+    while power:
+        lo += power // k
+        power //= inverse * inverse
+        k += 2
+        terms += 1
+    # Each term was rounded down twice, by less than 1 (power) + 1 (division); the tail is below 2.
+    return lo, lo + 2 * terms + 2
+
+
+@lru_cache(maxsize=4096)
+def exp_of(x: Fraction, bits: int) -> Enclosure:
+    """Enclose e**x for a rational x of moderate size.
+
+    Examples
+    --------
+    >>> lo, hi = exp_of(Fraction(1), 20)
+    >>> lo / 2**20 <= math.e <= hi / 2**20, hi - lo <= 2
+    (True, True)
+    """
+    scaled = x.numerator << bits
+    return exp_between(scaled // x.denominator, _ceil_div(scaled, x.denominator), bits)
+
+
+def exp_between(lo: int, hi: int, bits: int) -> Enclosure:
+    """Enclose e**t for every t in [lo, hi] / 2**bits; both ends are within a few units of best."""
+    return _exp_end(lo, bits)[0], _exp_end(hi, bits)[1]
+
+
+def _exp_end(x: int, bits: int) -> Enclosure:
+    """Enclose e**(x / 2**bits)."""
+    halvings = 8 + math.isqrt(bits) // 2
+    magnitude = max(0, (abs(x) >> bits).bit_length() + 1)
+    work = bits + _GUARD + 2 * halvings + magnitude + max(0, 2 * (x >> bits))
+    t = x << (work - bits)
+    log2_lo, log2_hi = _log2(work)
+    k = t // log2_hi
+    # r = t - k log 2, enclosed; then divided by 2**halvings so that the series is short.
+    r_lo = t - k * (log2_hi if k >= 0 else log2_lo)
+    r_hi = t - k * (log2_lo if k >= 0 else log2_hi)
+    r_lo, r_hi = max(0, r_lo >> halvings), _shift_up(r_hi, halvings)
+    lo, hi = _exp_series(r_lo, work)[0], _exp_series(r_hi, work)[1]
+    for _ in range(halvings):
+        lo, hi = (lo * lo) >> work, _shift_up(hi * hi, work)
+    shift = work - bits - k
+    if shift >= 0:
+        return _shift_down(lo, shift), _shift_up(hi, shift)
+    return lo << -shift, hi << -shift
+
+
+def _exp_series(r: int, bits: int) -> Enclosure:
+    """Enclose e**(r / 2**bits) for 0 <= r < 2**bits / 4 by Taylor's series."""
+    term = total = 1 << bits
+    k = 0
+    while term:
+        k += 1
+        term = (term * r >> bits) // k
+        total += term
+    # A term is too low by less than 2 plus the error of the one before (times r/k < 1/4): below 3.
+    return total, total + 3 * k + 3
+
+
+@lru_cache(maxsize=4096)
+def log_of(numerator: int, denominator: int, bits: int) -> Enclosure:
+    """Enclose log(numerator / denominator) for positive integers.
+
+    Examples
+    --------
+    >>> lo, hi = log_of(10, 1, 30)
+    >>> lo / 2**30 <= math.log(10) <= hi / 2**30
+    True
+    """
+    if numerator < denominator:
+        lo, hi = log_of(denominator, numerator, bits)
+        return -hi, -lo
+    k = numerator.bit_length() - denominator.bit_length()
+    work = bits + _GUARD + k.bit_length()
+    # q = m 2**k with m in (1/2, 2); if m < 1 use k - 1 so that m lies in [1, 2).
+    if numerator < denominator << k:
+        k -= 1
+    denominator <<= k
+    z_num, z_den = numerator - denominator, numerator + denominator
+    lo = _atanh((z_num << work) // z_den, work)[0]
+    hi = _atanh(_ceil_div(z_num << work, z_den), work)[1]
+    log2_lo, log2_hi = _log2(work)
+    return (
+        _shift_down(2 * lo + k * log2_lo, work - bits),
+        _shift_up(2 * hi + k * log2_hi, work - bits),
+    )
+
+
+def _atanh(z: int, bits: int) -> Enclosure:
+    """Enclose atanh(z / 2**bits) for 0 <= z <= 2**bits / 3 + 1."""
+    square = z * z >> bits
+    power, k, lo, terms = z, 1, 0, 0
+    while power:
+        lo += power // k
+        power = power * square >> bits
+        k += 2
+        terms += 1
+    # power is too low by less than 2, division by less than 1; the tail is below 4.
+    return lo, lo + 3 * terms + 4
+
+
+def at_most_exp(numerator: int, denominator: int, budget: Fraction) -> bool:
+    """Decide numerator / denominator <= e**budget for a positive denominator and budget >= 0.
+
+    Examples
+    --------
+    >>> at_most_exp(2718281828, 10**9, Fraction(1)), at_most_exp(2718281829, 10**9, Fraction(1))
+    (True, False)
+    """
+    if numerator <= denominator:
+        return True
+    if budget == 0:
+        return False
+    # log2(q) < bits: a budget above bits * log 2 needs no exponential (and may be astronomic).
+    bits = numerator.bit_length() - denominator.bit_length() + 1
+    if budget >= bits:
+        return True
+    for precision in precisions():
+        lo, hi = exp_of(budget, precision)
+        scaled = numerator << precision
+        if scaled <= lo * denominator:
+            return True
+        if scaled > hi * denominator:
+            return False
+    return False
+
+
+def sqrt_at_most_expm1(square: Fraction, budget: Fraction) -> bool:
+    """Decide sqrt(square) <= e**budget - 1 for square >= 0 and budget >= 0, undecided is False.
+
+    Examples
+    --------
+    >>> [sqrt_at_most_expm1(Fraction(square), Fraction(4)) for square in (2872, 2873)]
+    [True, False]
+    """
+    if square == 0 or budget == 0:
+        return square == 0
+    # 1 + sqrt(square) <= 2 * 2**(bits / 2): astronomic budgets need no exponential.
+    bits = max(0, square.numerator.bit_length() - square.denominator.bit_length() + 1)
+    if budget >= bits // 2 + 2:
+        return True
+    for precision in precisions():
+        lo, hi = exp_of(budget, precision)
+        one = 1 << precision
+        scaled = square.numerator << (2 * precision)
+        if scaled <= (lo - one) ** 2 * square.denominator:
+            return True
+        if scaled > (hi - one) ** 2 * square.denominator:
+            return False
+    return False
+
+
+def power_sum_at_most_exp(
+    terms: Sequence[tuple[int, int, int]],
+    scale: int,
+    exponent: Fraction,
+    budget: Fraction,
+) -> bool:
+    """Decide sum_k w_k (a_k / b_k)**exponent / scale <= e**(exponent' budget), undecided is False.
+
+    Parameters
+    ----------
+    terms
+        ``(w, a, b)``: positive integers.
+    scale
+        Positive integer that divides the weights.
+    exponent
+        Rational, of either sign; ``exponent'`` is its absolute value.
+    budget
+        Positive rational, in nats.
+    """
+    bound = abs(exponent) * budget
+    # The sum is at most max(a/b)**exponent * sum(w)/scale: astronomic budgets need no exponential.
+    spread = max(abs(a.bit_length() - b.bit_length()) + 1 for _, a, b in terms)
+    weight = max(0, sum(w for w, _, _ in terms).bit_length() - scale.bit_length() + 1)
+    if bound >= abs(exponent) * spread + weight:
+        return True
+    for bits in precisions():
+        lo = hi = 0
+        for w, a, b in terms:
+            log_lo, log_hi = log_of(a, b, bits)
+            ends = (exponent * log_lo, exponent * log_hi)
+            low, high = exp_between(math.floor(min(ends)), math.ceil(max(ends)), bits)
+            lo, hi = lo + w * low, hi + w * high
+        bound_lo, bound_hi = exp_of(bound, bits)
+        if hi <= bound_lo * scale:
+            return True
+        if lo > bound_hi * scale:
+            return False
+    return False

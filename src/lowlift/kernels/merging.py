@@ -1,0 +1,423 @@
+"""Compiled loops of the merging mechanisms.
+
+A block is kept as ``q(s)``, the sum over its symbols of P(s, x) / P(s) up to one factor. Its mass
+is ``c = sum_s P(s) q(s)`` and its lift ``q / c``; so max-lift over min-lift needs no mass at all.
+
+The notions are told apart by the number that the criteria carry as `kind`:
+0 box (LIP, ALIP, max-lift), 1 LDP, 2 l1-lift, 3 chi2-lift, 4 alpha-lift.
+"""
+
+import math
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "EMPTY",
+    "HOLDS",
+    "PAUSED",
+    "UNDECIDED",
+    "best_partition",
+    "cover",
+    "grow",
+    "risks",
+    "subset_sums",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: What `grow` says when it returns.
+HOLDS, EMPTY, UNDECIDED, PAUSED = 0, 1, 2, 3
+
+_LIBM = 2.0**-40
+_CAP = 1e150
+
+
+@numba.njit(cache=True)
+def _log_power_mean(q: Floats, p_s: Floats, c: float, alpha: float) -> float:
+    """Return log (sum_s P(s) (q/c)**alpha)**(1/alpha) over the positive q; alpha of either sign."""
+    largest = -math.inf
+    for s in range(q.size):
+        if q[s] > 0:
+            largest = max(largest, alpha * math.log(q[s] / c))
+    total = 0.0
+    for s in range(q.size):
+        if q[s] > 0:
+            total += p_s[s] * math.exp(alpha * math.log(q[s] / c) - largest)
+    return (largest + math.log(total)) / abs(alpha)
+
+
+@numba.njit(cache=True)
+def _measures(kind: int, alpha: float, q: Floats, p_s: Floats) -> tuple[int, float, float]:
+    """Return the number of zero lifts, and the lift-inverse and lift-based measure without them.
+
+    Kinds 0 and 1 give 1 / min lift and max lift, kinds 2 and 3 the sums, kind 4 logs.
+    """
+    zeros, c, low, high = 0, 0.0, math.inf, 0.0
+    for s in range(q.size):
+        c += p_s[s] * q[s]
+        high = max(high, q[s])
+        if q[s] > 0:
+            low = min(low, q[s])
+        else:
+            zeros += 1
+    if kind <= 1:
+        return zeros, c / low, high / c
+    if kind == 4:
+        return zeros, _log_power_mean(q, p_s, c, -alpha), _log_power_mean(q, p_s, c, alpha)
+    inverse, direct = 0.0, 0.0
+    for s in range(q.size):
+        up = abs(q[s] / c - 1)
+        down = abs(min(c / q[s], _CAP) - 1) if q[s] > 0 else 0.0
+        if kind == 3:
+            up, down = up * up, down * down
+        direct += p_s[s] * up
+        inverse += p_s[s] * down
+    return zeros, inverse, direct
+
+
+@numba.njit(cache=True)
+def _state(
+    kind: int, alpha: float, lower: float, upper: float, q: Floats, p_s: Floats, error: float
+) -> int:
+    """Return 1 when the block surely is allowed, -1 when surely not, else 0.
+
+    Leakages in nats against budgets, with the margin of `BuiltIn.screen`.
+    """
+    zeros, inverse, direct = _measures(kind, alpha, q, p_s)
+    if kind == 0:
+        low, high = math.log(inverse), math.log(direct)
+    elif kind == 1:
+        low, high = 0.0, math.log(inverse) + math.log(direct)
+    elif kind == 2:
+        low, high = math.log1p(inverse), math.log1p(direct)
+    elif kind == 3:
+        low, high = math.log1p(math.sqrt(inverse)), math.log1p(math.sqrt(direct))
+    else:
+        low, high = inverse, direct
+    if zeros > 0:
+        low = math.inf
+        if kind == 1:
+            high = math.inf
+    state = 1
+    if lower < math.inf:
+        margin = 16 * error + 2 * _LIBM * (1 + lower)
+        if low > lower + margin:
+            return -1
+        if not low <= lower - margin:
+            state = 0
+    if upper < math.inf:
+        margin = 16 * error + 2 * _LIBM * (1 + upper)
+        if high > upper + margin:
+            return -1
+        if not high <= upper - margin:
+            state = 0
+    return state
+
+
+@numba.njit(cache=True)
+def _best_ratio(current: Floats, pool: Floats, ids: Ints, n_pool: int) -> int:
+    """Return the candidate with the least zeros, then max-lift / min-lift, then number."""
+    n_s = current.size
+    best, best_zeros, best_ratio = -1, n_s + 1, math.inf
+    # The extremes of the block come first: most candidates lose on them alone.
+    first, last = np.argmax(current), np.argmin(current)
+    for i in range(n_pool):
+        high = current[first] + pool[i, first]
+        low = current[last] + pool[i, last]
+        if best_zeros == 0 and high > best_ratio * low:
+            continue
+        zeros, low = 0, math.inf
+        for s in range(n_s):
+            value = current[s] + pool[i, s]
+            high = max(high, value)
+            if value > 0:
+                low = min(low, value)
+            else:
+                zeros += 1
+        ratio = high / low
+        if zeros < best_zeros or (
+            zeros == best_zeros
+            and (ratio < best_ratio or (ratio == best_ratio and ids[i] < ids[best]))
+        ):
+            best, best_zeros, best_ratio = i, zeros, ratio
+    return best
+
+
+@numba.njit(cache=True)
+def _risk(
+    kind: int, alpha: float, lower: float, upper: float, q: Floats, p_s: Floats
+) -> tuple[int, float]:
+    """Return the zeros and the rest of a block's risk, in the order of the criterion's `risk`."""
+    zeros, inverse, direct = _measures(kind, alpha, q, p_s)
+    if kind == 1:
+        return zeros, inverse * direct
+    if lower == math.inf:
+        return 0, direct
+    if upper == math.inf:
+        return zeros, inverse
+    if kind == 0:
+        return zeros, inverse * direct
+    if kind == 4:
+        high = max(inverse, direct)
+        return zeros, high + math.log(math.exp(inverse - high) + math.exp(direct - high))
+    return zeros, inverse + direct
+
+
+@numba.njit(cache=True)
+def _best_other(
+    kind: int,
+    alpha: float,
+    lower: float,
+    upper: float,
+    current: Floats,
+    p_s: Floats,
+    pool: Floats,
+    ids: Ints,
+    n_pool: int,
+) -> int:
+    """Return the candidate that leaves the block at least risk, ties by number."""
+    best, best_zeros, best_risk = -1, current.size + 1, math.inf
+    union = np.empty_like(current)
+    for i in range(n_pool):
+        for s in range(current.size):
+            union[s] = current[s] + pool[i, s]
+        zeros, risk = _risk(kind, alpha, lower, upper, union, p_s)
+        if zeros < best_zeros or (
+            zeros == best_zeros and (risk < best_risk or (risk == best_risk and ids[i] < ids[best]))
+        ):
+            best, best_zeros, best_risk = i, zeros, risk
+    return best
+
+
+@numba.njit(cache=True)
+def _remove(pool: Floats, ids: Ints, n_pool: int, place: int) -> int:
+    for s in range(pool.shape[1]):
+        pool[place, s] = pool[n_pool - 1, s]
+    ids[place] = ids[n_pool - 1]
+    return n_pool - 1
+
+
+@numba.njit(cache=True, nogil=True)
+def grow(
+    kind: int,
+    alpha: float,
+    lower: float,
+    upper: float,
+    error: float,
+    p_s: Floats,
+    current: Floats,
+    pool: Floats,
+    ids: Ints,
+    n_pool: int,
+    taken: Ints,
+    check: bool,
+    patience: int,
+) -> tuple[int, int, int]:
+    """Let the block absorb the candidate of least risk until it is allowed.
+
+    Parameters
+    ----------
+    p_s
+        P(s), (|S|,).
+    current
+        q of the block, (|S|,), updated in place.
+    pool, ids
+        q of the candidates, (n, |S|), and their numbers; the first `n_pool` are there, and the
+        ones absorbed are swapped out.
+    taken
+        Receives the numbers absorbed, (n,).
+    check
+        False to absorb one candidate before looking at the block.
+    patience
+        Return `PAUSED` after about this many candidates were looked at.
+
+    Returns
+    -------
+    tuple
+        `HOLDS`, `EMPTY` (no candidate left), `UNDECIDED` (floats cannot tell) or `PAUSED`; the
+        number of candidates left; the number taken.
+    """
+    n_taken, seen = 0, 0
+    while True:
+        if check:
+            state = _state(kind, alpha, lower, upper, current, p_s, error)
+            if state > 0:
+                return HOLDS, n_pool, n_taken
+            if state == 0:
+                return UNDECIDED, n_pool, n_taken
+        if n_pool == 0:
+            return EMPTY, n_pool, n_taken
+        if seen > patience:
+            return PAUSED, n_pool, n_taken
+        if kind == 1 or (kind == 0 and lower < math.inf and upper < math.inf):
+            best = _best_ratio(current, pool, ids, n_pool)
+        else:
+            best = _best_other(kind, alpha, lower, upper, current, p_s, pool, ids, n_pool)
+        seen += n_pool
+        for s in range(current.size):
+            current[s] += pool[best, s]
+        taken[n_taken] = ids[best]
+        n_taken += 1
+        n_pool = _remove(pool, ids, n_pool, best)
+        check = True
+
+
+@numba.njit(cache=True, nogil=True)
+def risks(
+    kind: int, alpha: float, lower: float, upper: float, p_s: Floats, pool: Floats
+) -> tuple[Ints, Floats]:
+    """Return per row of the pool its number of zeros and the rest of its risk: two (n,) arrays."""
+    n = pool.shape[0]
+    zeros, risk = np.empty(n, np.int64), np.empty(n)
+    for i in range(n):
+        zeros[i], risk[i] = _risk(kind, alpha, lower, upper, pool[i], p_s)
+    return zeros, risk
+
+
+@numba.njit(cache=True, nogil=True)
+def cover(
+    kind: int,
+    alpha: float,
+    lower: float,
+    upper: float,
+    error: float,
+    p_s: Floats,
+    current: Floats,
+    pool: Floats,
+    ids: Ints,
+    n_pool: int,
+    taken: Ints,
+    state: int,
+    zeros: Ints,
+    risk: Floats,
+    ends: Ints,
+    n_blocks: int,
+    n_taken: int,
+    patience: int,
+) -> tuple[int, int, int, int]:
+    """Grow blocks from a pool of symbols until it is empty, each from the riskiest one left.
+
+    Parameters
+    ----------
+    p_s, current, pool, ids, n_pool
+        As for `grow`.
+    taken
+        Receives the symbols in the order in which they were placed, (n,).
+    state
+        0 to start a block, 1 to look at the current one, 2 to extend it without a look.
+    zeros, risk
+        Per symbol, its own risk as `risks` gives it, (n,).
+    ends
+        Receives, per finished block, where it ends in `taken`, (n,).
+    n_blocks, n_taken
+        How many blocks are finished, and how many symbols are placed.
+    patience
+        As for `grow`.
+
+    Returns
+    -------
+    tuple
+        `HOLDS` (every block is allowed), `EMPTY` (all but the last), `UNDECIDED` (floats cannot
+        tell of the current block) or `PAUSED`; then n_pool, n_blocks, n_taken.
+    """
+    seen = 0
+    while True:
+        if state == 0:
+            if n_pool == 0:
+                return HOLDS, n_pool, n_blocks, n_taken
+            if seen > patience:
+                return PAUSED, n_pool, n_blocks, n_taken
+            first = 0
+            for i in range(1, n_pool):
+                a, b = ids[i], ids[first]
+                if zeros[a] > zeros[b] or (
+                    zeros[a] == zeros[b] and (risk[a] > risk[b] or (risk[a] == risk[b] and a < b))
+                ):
+                    first = i
+            current[:] = pool[first]
+            taken[n_taken] = ids[first]
+            n_taken += 1
+            n_pool = _remove(pool, ids, n_pool, first)
+        status, n_pool, count = grow(
+            kind,
+            alpha,
+            lower,
+            upper,
+            error,
+            p_s,
+            current,
+            pool,
+            ids,
+            n_pool,
+            taken[n_taken:],
+            state != 2,
+            patience,
+        )
+        n_taken += count
+        seen += (count + 1) * n_pool
+        if status != HOLDS:
+            return status, n_pool, n_blocks, n_taken
+        ends[n_blocks] = n_taken
+        n_blocks += 1
+        state = 0
+
+
+@numba.njit(cache=True, nogil=True)
+def subset_sums(columns: Floats) -> Floats:
+    """Return the sum of the columns of every subset: (m, n) gives (m, 2**n), by bit mask."""
+    m, n = columns.shape
+    out = np.zeros((m, 1 << n))
+    for s in range(m):
+        for k in range(n):
+            for mask in range(1 << k):
+                out[s, (1 << k) | mask] = out[s, mask] + columns[s, k]
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def best_partition(allowed: npt.NDArray[np.bool_], gain: Floats) -> tuple[float, Ints]:
+    """Return the allowed partition of ``0..n-1`` with the largest sum of gains.
+
+    Parameters
+    ----------
+    allowed, gain
+        Per subset, by bit mask: (2**n,).
+
+    Returns
+    -------
+    tuple
+        The sum, and the blocks as bit masks; -inf and no block when no partition is allowed.
+
+    Cost
+        O(3**n): every subset tries every allowed block that holds its lowest symbol.
+    """
+    size = allowed.size
+    value = np.full(size, -math.inf)
+    block = np.zeros(size, np.int32)
+    value[0] = 0.0
+    for mask in range(1, size):
+        lowest = mask & -mask
+        rest = mask ^ lowest
+        # Submasks of `rest` from the largest down to 0, each joined by the lowest symbol.
+        sub = rest
+        best, best_block = -math.inf, 0
+        while True:
+            if allowed[sub | lowest]:
+                total = gain[sub | lowest] + value[rest ^ sub]
+                if total > best:
+                    best, best_block = total, sub | lowest
+            if sub == 0:
+                break
+            sub = (sub - 1) & rest
+        value[mask] = best
+        block[mask] = best_block
+    blocks = np.empty(64, np.int64)
+    count, mask = 0, size - 1
+    while mask and block[mask]:
+        blocks[count] = block[mask]
+        mask ^= block[mask]
+        count += 1
+    return value[size - 1], blocks[:count].copy()

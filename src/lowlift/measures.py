@@ -1,0 +1,276 @@
+"""Numbers that say how much Y reveals of S or keeps of X.
+
+Each takes a joint and a channel. Information quantities are in nats; lifts and the measures built
+on them (Definitions 5 and 6 of the paper) are plain ratios, one per output. All are floats for
+display: `lowlift.audit` decides.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.channel import Channel
+from lowlift.criteria.averaged import check_alpha
+from lowlift.errors import InvalidInput
+from lowlift.joint import Joint
+from lowlift.kernels import lift as kernel
+
+__all__ = [
+    "LocalDifferentialPrivacy",
+    "alpha_lift",
+    "alpha_lift_inverse",
+    "arimoto_information",
+    "bayes_vulnerability",
+    "chi2_divergence",
+    "chi2_lift",
+    "chi2_lift_inverse",
+    "entropy",
+    "l1_lift",
+    "l1_lift_inverse",
+    "lift",
+    "local_differential_privacy",
+    "log_lift",
+    "max_lift",
+    "maximal_leakage",
+    "min_lift",
+    "mutual_information",
+    "normalized_mutual_information",
+    "sibson_information",
+    "total_variation",
+]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+def _p_sy(joint: Joint, channel: Channel) -> Floats:
+    channel.check_fits(joint)
+    masses = channel.output_masses(joint)
+    return masses / math.fsum(masses.flat)
+
+
+def lift(joint: Joint, channel: Channel) -> Floats:
+    """Return l(s, y) = P(s|y) / P(s), (|S|, |Y|), equation 1.
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> lift(joint, Channel.identity(joint))
+    array([[0.5, 1.5],
+           [1.5, 0.5]])
+    """
+    channel.check_fits(joint)
+    masses = channel.output_masses(joint)
+    return masses / masses.sum(axis=0) / joint.p_s[:, None]
+
+
+def log_lift(joint: Joint, channel: Channel) -> Floats:
+    """Return i(s, y) = log l(s, y), (|S|, |Y|), in nats; -inf for a zero lift."""
+    return kernel.log_or_minus_inf(lift(joint, channel))
+
+
+def min_lift(joint: Joint, channel: Channel) -> Floats:
+    """Return Psi(y) = min_s l(s, y) per output, equation 2."""
+    return lift(joint, channel).min(axis=0)
+
+
+def max_lift(joint: Joint, channel: Channel) -> Floats:
+    """Return Lambda(y) = max_s l(s, y) per output, equation 2."""
+    return lift(joint, channel).max(axis=0)
+
+
+def _exp(logs: Floats) -> Floats:
+    with np.errstate(over="ignore"):  # beyond 1.8e308 the float is inf
+        return np.exp(logs)
+
+
+def l1_lift(joint: Joint, channel: Channel) -> Floats:
+    """Return sum_s P(s) |l(s, y) - 1| per output, equation 27: twice the total variation distance.
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> l1_lift(joint, Channel.identity(joint)).round(12)
+    array([0.5, 0.5])
+    """
+    return _exp(kernel.log_l1(lift(joint, channel), joint.p_s))
+
+
+def chi2_lift(joint: Joint, channel: Channel) -> Floats:
+    """Return sum_s P(s) (l(s, y) - 1)**2 per output, equation 28."""
+    return _exp(kernel.log_chi2(lift(joint, channel), joint.p_s))
+
+
+def alpha_lift(joint: Joint, channel: Channel, alpha: float) -> Floats:
+    """Return (sum_s P(s) l(s, y)**alpha)**(1/alpha) per output, equation 29; alpha in [1, inf]."""
+    return _exp(kernel.log_alpha_mean(log_lift(joint, channel), joint.p_s, check_alpha(alpha)))
+
+
+def l1_lift_inverse(joint: Joint, channel: Channel) -> Floats:
+    """Return sum_s P(s) |1/l(s, y) - 1| per output, equation 30; inf for a zero lift."""
+    return _exp(kernel.log_l1(kernel.reciprocal(lift(joint, channel)), joint.p_s))
+
+
+def chi2_lift_inverse(joint: Joint, channel: Channel) -> Floats:
+    """Return sum_s P(s) (1/l(s, y) - 1)**2 per output, equation 31; inf for a zero lift."""
+    return _exp(kernel.log_chi2(kernel.reciprocal(lift(joint, channel)), joint.p_s))
+
+
+def alpha_lift_inverse(joint: Joint, channel: Channel, alpha: float) -> Floats:
+    """Return (sum_s P(s) l(s, y)**-alpha)**(1/alpha) per output, equation 32."""
+    return _exp(kernel.log_alpha_mean(-log_lift(joint, channel), joint.p_s, check_alpha(alpha)))
+
+
+class LocalDifferentialPrivacy(NamedTuple):
+    """Gamma(y) per output and its maximum (ratios); `epsilon` is the maximum in nats."""
+
+    gamma: Floats
+    maximum: float
+
+    @property
+    def epsilon(self) -> float:
+        """The smallest LDP budget that holds, in nats."""
+        return math.log(self.maximum)
+
+
+def local_differential_privacy(joint: Joint, channel: Channel) -> LocalDifferentialPrivacy:
+    """Return Gamma(y) = max_s P(y|s) / min_s P(y|s) per output, equation 4, and its maximum.
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> local_differential_privacy(joint, Channel.identity(joint)).maximum
+    3.0
+    """
+    values = lift(joint, channel)
+    with np.errstate(divide="ignore", over="ignore"):
+        gamma = values.max(axis=0) / values.min(axis=0)
+    return LocalDifferentialPrivacy(gamma, float(gamma.max()))
+
+
+def entropy(p: npt.ArrayLike) -> float:
+    """Return -sum p log p in nats, for probabilities p of any shape.
+
+    Examples
+    --------
+    >>> entropy([0.5, 0.5]) == math.log(2)
+    True
+    """
+    values = np.asarray(p, dtype=np.float64)
+    if (
+        not np.isfinite(values).all()
+        or (values < 0).any()
+        or abs(math.fsum(values.flat) - 1) > 1e-9
+    ):
+        raise InvalidInput("p must be probabilities that sum to 1 within 1e-9.")
+    return kernel.entropy(values)
+
+
+def mutual_information(joint: Joint, channel: Channel, of: str = "x") -> float:
+    """Return I(X;Y), or I(S;Y) with ``of="s"``, in nats.
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 1], [1, 1]])
+    >>> mutual_information(joint, Channel.identity(joint)) == math.log(2)
+    True
+    """
+    channel.check_fits(joint)
+    if of == "x":
+        return information_x(joint, channel, channel.output_masses(joint).sum(axis=0))
+    if of == "s":
+        p_sy = _p_sy(joint, channel)
+        ratio = lift(joint, channel)
+        return max(0.0, float((p_sy * np.log(np.where(p_sy > 0, ratio, 1.0))).sum()))
+    raise InvalidInput(f'of must be "x" or "s"; got {of!r}.')
+
+
+def information_x(joint: Joint, channel: Channel, masses_y: Floats) -> float:
+    """Return I(X;Y) in nats, from the masses of the outputs that are already at hand."""
+    p_y = masses_y / masses_y.sum()
+    if channel.denominator == 1:  # Y is a function of X: I(X;Y) = H(Y)
+        return max(0.0, float(-(p_y * np.log(p_y)).sum()))
+    share = channel.member_weights / channel.denominator
+    gain = np.log(share) - np.log(p_y)[channel.entry_outputs]
+    return max(0.0, float((joint.p_x[channel.members] * share * gain).sum()))
+
+
+def normalized_mutual_information(joint: Joint, channel: Channel) -> float:
+    """Return I(X;Y) / H(X), in [0, 1]; 1 when H(X) = 0, as then nothing is lost."""
+    return normalized(joint, mutual_information(joint, channel))
+
+
+def normalized(joint: Joint, information: float) -> float:
+    """Return information / H(X) cut to [0, 1]; 1 when H(X) = 0."""
+    return min(1.0, information / joint.entropy_x) if joint.entropy_x > 0 else 1.0
+
+
+def _average(
+    joint: Joint, channel: Channel, per_output: Callable[[Joint, Channel], Floats]
+) -> float:
+    p_y = _p_sy(joint, channel).sum(axis=0)
+    return float(p_y @ per_output(joint, channel))
+
+
+def total_variation(joint: Joint, channel: Channel) -> float:
+    """Return T(S;Y) = E[l1-lift(Y)] / 2, the mean total variation of P(s|y) from P(s)."""
+    return _average(joint, channel, l1_lift) / 2
+
+
+def chi2_divergence(joint: Joint, channel: Channel) -> float:
+    """Return chi2(S;Y) = E[chi2-lift(Y)]."""
+    return _average(joint, channel, chi2_lift)
+
+
+def sibson_information(joint: Joint, channel: Channel, alpha: float) -> float:
+    """Return Sibson's I_alpha(S;Y) in nats: alpha/(alpha-1) log E[alpha-lift(Y)].
+
+    At alpha = 1 it is I(S;Y), at alpha = inf the maximal leakage.
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> sibson_information(joint, Channel.identity(joint), math.inf) == math.log(1.5)
+    True
+    """
+    if check_alpha(alpha) == 1:
+        return mutual_information(joint, channel, of="s")
+    p_y = _p_sy(joint, channel).sum(axis=0)
+    return _scaled_log(float(p_y @ alpha_lift(joint, channel, alpha)), alpha)
+
+
+def arimoto_information(joint: Joint, channel: Channel, alpha: float) -> float:
+    """Return Arimoto's I_alpha(S;Y) in nats: Sibson's form under P_S tilted by alpha.
+
+    At alpha = 1 it is I(S;Y), at alpha = inf the log of the Bayes vulnerability's gain.
+    """
+    if check_alpha(alpha) == 1:
+        return mutual_information(joint, channel, of="s")
+    p_y, logs = _p_sy(joint, channel).sum(axis=0), log_lift(joint, channel)
+    log_p = np.log(joint.p_s)
+    if math.isinf(alpha):
+        log_mean = (logs + log_p[:, None]).max(axis=0) - log_p.max()
+    else:
+        tilted = np.exp(alpha * (log_p - log_p.max()))
+        # exp may underflow for large alpha: keep log P inside the exponent instead.
+        log_mean = kernel.log_alpha_mean(logs + log_p[:, None], np.ones(joint.n_s), alpha) - (
+            log_p.max() + math.log(tilted.sum()) / alpha
+        )
+    return _scaled_log(float(p_y @ np.exp(log_mean)), alpha)
+
+
+def _scaled_log(mean: float, alpha: float) -> float:
+    factor = 1.0 if math.isinf(alpha) else alpha / (alpha - 1)
+    return max(0.0, factor * math.log(mean))
+
+
+def maximal_leakage(joint: Joint, channel: Channel) -> float:
+    """Return log sum_y max_s P(y|s) in nats: Sibson's information of order inf."""
+    return sibson_information(joint, channel, math.inf)
+
+
+def bayes_vulnerability(joint: Joint, channel: Channel) -> float:
+    """Return sum_y max_s P(s, y): how often the best guess of S from Y is right."""
+    return float(_p_sy(joint, channel).max(axis=0).sum())

@@ -1,0 +1,1 @@
+"""Functions ``name(joint, criterion, *, options) -> Release``, one file each."""

@@ -1,0 +1,105 @@
+"""Blocks of X, and which partition refines which."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from lowlift.errors import InvalidInput
+from lowlift.joint import Label
+
+__all__ = ["Partition"]
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Partition:
+    """Disjoint blocks of symbols.
+
+    Parameters
+    ----------
+    blocks
+        Non-empty, disjoint collections of labels of X.
+
+    Raises
+    ------
+    InvalidInput
+        For an empty block or a label that stands twice.
+
+    Examples
+    --------
+    >>> coarse, fine = Partition([["a", "b"], ["c"]]), Partition([["a"], ["b"], ["c"]])
+    >>> fine.refines(coarse), coarse.refines(fine)
+    (True, False)
+    """
+
+    blocks: tuple[tuple[Label, ...], ...]
+
+    def __init__(self, blocks: Iterable[Iterable[Any]]) -> None:
+        found = tuple(
+            (block,) if isinstance(block, str) else tuple(_hashable(label) for label in block)
+            for block in blocks
+        )
+        seen: dict[Label, int] = {}
+        for k, block in enumerate(found):
+            if not block:
+                raise InvalidInput(f"a block must hold at least one symbol; block {k} is empty.")
+            for label in block:
+                if label in seen:
+                    raise InvalidInput(
+                        f"blocks must not overlap; {label!r} is in blocks {seen[label]} and {k}."
+                    )
+                seen[label] = k
+        object.__setattr__(self, "blocks", found)
+
+    @classmethod
+    def trusted(cls, blocks: Iterable[tuple[Label, ...]]) -> Self:
+        """Return the partition of blocks that are known to be disjoint and not empty."""
+        self = cls.__new__(cls)
+        object.__setattr__(self, "blocks", tuple(blocks))
+        return self
+
+    def __repr__(self) -> str:
+        return f"Partition({[list(block) for block in self.blocks]!r})"
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __iter__(self) -> Iterator[tuple[Label, ...]]:
+        return iter(self.blocks)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Partition):
+            return NotImplemented
+        return self._as_sets == other._as_sets
+
+    def __hash__(self) -> int:
+        return hash(self._as_sets)
+
+    @cached_property
+    def _as_sets(self) -> frozenset[frozenset[Label]]:
+        return frozenset(frozenset(block) for block in self.blocks)
+
+    @cached_property
+    def block_of(self) -> dict[Label, int]:
+        """The number of the block in which a label stands."""
+        return {label: k for k, block in enumerate(self.blocks) for label in block}
+
+    def refines(self, other: "Partition") -> bool:
+        """Tell whether every block of this partition lies inside one block of `other`.
+
+        Raises
+        ------
+        InvalidInput
+            When the two are not partitions of the same symbols.
+        """
+        if self.block_of.keys() != other.block_of.keys():
+            differing = len(self.block_of.keys() ^ other.block_of.keys())
+            raise InvalidInput(
+                "only partitions of the same symbols can be compared; "
+                f"{differing} symbol(s) stand in one of them only."
+            )
+        return all(len({other.block_of[label] for label in block}) == 1 for block in self.blocks)
+
+
+def _hashable(label: Any) -> Any:
+    return tuple(label) if isinstance(label, list) else label

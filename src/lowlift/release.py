@@ -1,0 +1,310 @@
+"""A channel with the joint and criterion it was made for, and its audit; saved and loaded."""
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.audit import Audit, audit
+from lowlift.channel import Channel
+from lowlift.criteria import Criterion, from_dict, to_dict
+from lowlift.draw import draw
+from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.joint import Joint, Label
+from lowlift.partition import Partition
+
+__all__ = ["Certificate", "Release"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Seed: TypeAlias = int | np.random.Generator | None
+
+_FORMAT, _VERSION = "lowlift-release", 1
+_AUDITED = ("nmi", "mutual_information", "min_lift_leakage", "max_lift_leakage")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known about the best that could have been reached."""
+
+    #: Among what the bound holds: "partitions".
+    scope: str
+    #: No member of the scope that satisfies the criterion has a larger NMI.
+    upper_bound: float
+    #: Whether the release reaches the bound, up to the rounding of float sums.
+    is_optimal: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """What a mechanism returns: a channel, what it was made for, and the verdict on it.
+
+    Use `Release.of` to make one: it audits the channel that ships.
+    """
+
+    joint: Joint
+    channel: Channel
+    criterion: Criterion
+    audit: Audit
+    partition: Partition | None = None
+    certificate: Certificate | None = None
+    mechanism: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        joint: Joint,
+        channel: Channel,
+        criterion: Criterion,
+        *,
+        partition: Partition | None = None,
+        certificate: Certificate | None = None,
+        mechanism: str = "",
+    ) -> Self:
+        """Return the release of this very channel, audited.
+
+        Examples
+        --------
+        >>> from lowlift.criteria import MaxLift
+        >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+        >>> Release.of(joint, Channel.identity(joint), MaxLift(0.5))
+        <Release |X|=2 |Y|=2 satisfied nmi=1.000000>
+        """
+        verdict = audit(joint, channel, criterion)
+        return cls(joint, channel, criterion, verdict, partition, certificate, mechanism)
+
+    def __repr__(self) -> str:
+        word = "satisfied" if self.audit.is_satisfied else "VIOLATED"
+        sizes = f"|X|={self.joint.n_x} |Y|={self.channel.n_y}"
+        return f"<Release {sizes} {word} nmi={self.audit.nmi:.6f}>"
+
+    @property
+    def p_x_given_y(self) -> Floats:
+        """P(x | y), (|X|, |Y|): what a reader of y may believe about x."""
+        joint = self.channel.p_y_given_x * self.joint.p_x[:, None]
+        return joint / joint.sum(axis=0)
+
+    def sample(
+        self, labels: Iterable[Any], seed: Seed = None, *, allow_unsatisfied: bool = False
+    ) -> list[Label]:
+        """Return one released label per label of X, drawn by the channel that was audited.
+
+        Parameters
+        ----------
+        labels
+            Labels of X, in any number.
+        seed
+            None draws from the operating system's entropy; a seed repeats the draw, and whoever
+            knows it can undo the randomisation.
+        allow_unsatisfied
+            Draw even though the audit is false.
+
+        Raises
+        ------
+        BoundViolated
+            When the audit is false.
+        InvalidInput
+            When a label is not a symbol of X.
+
+        Examples
+        --------
+        >>> from lowlift.criteria import MaxLift
+        >>> joint = Joint.from_counts([[1, 3], [3, 1]], x_labels=["a", "b"])
+        >>> Release.of(joint, Channel.identity(joint), MaxLift(0.5)).sample(["b", "a", "b"])
+        ['b', 'a', 'b']
+        """
+        number = {label: x for x, label in enumerate(self.joint.x_labels)}
+        asked = [tuple(label) if isinstance(label, list) else label for label in labels]
+        try:
+            indices = [number.get(label, -1) for label in asked]
+        except TypeError as error:
+            raise InvalidInput("labels must be labels of X, which can be hashed.") from error
+        unknown = [place for place, x in enumerate(indices) if x < 0]
+        if unknown:
+            raise InvalidInput(
+                f"labels must be symbols of X; {len(unknown)} of {len(asked)} are not, "
+                f"the first at position {unknown[0]}. Design the release on a table that has them."
+            )
+        drawn = self.sample_indices(
+            np.array(indices, np.int64), seed, allow_unsatisfied=allow_unsatisfied
+        )
+        return [self.channel.y_labels[y] for y in drawn.tolist()]
+
+    def sample_indices(
+        self, indices: npt.ArrayLike, seed: Seed = None, *, allow_unsatisfied: bool = False
+    ) -> npt.NDArray[np.int64]:
+        """Return one output number per number of a symbol of X; see `sample`."""
+        if not (self.audit.is_satisfied or allow_unsatisfied):
+            raise BoundViolated(
+                f"this release does not satisfy {self.criterion}: "
+                f"{len(self.audit.violations)} of {self.channel.n_y} outputs break it. "
+                "Use a mechanism that repairs it, or pass allow_unsatisfied=True to draw anyway."
+            )
+        return draw(self.channel, indices, seed)
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to a file: atomically, and readable by its owner only (it has P_SX).
+
+        Raises
+        ------
+        InvalidInput
+            When the criterion is not a built-in one.
+        """
+        text = json.dumps(self._as_dict(), allow_nan=False, indent=1)
+        _write_privately(Path(path), text + "\n")
+
+    def _as_dict(self) -> dict[str, Any]:
+        joint, channel = self.joint, self.channel
+        by_counts = joint.is_counted
+        numbers: Any = joint.counts if by_counts else joint.masses
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "mechanism": self.mechanism,
+            "criterion": to_dict(self.criterion),
+            "audit": {"is_satisfied": self.audit.is_satisfied}
+            | {name: _number(getattr(self.audit, name)) for name in _AUDITED},
+            "certificate": None if self.certificate is None else asdict(self.certificate),
+            "partition": None if self.partition is None else list(self.partition),
+            "channel": {
+                "denominator": channel.denominator,
+                "y_labels": channel.y_labels,
+                "atoms": [channel.atom(y) for y in range(channel.n_y)],
+            },
+            "joint": {
+                "s_labels": joint.s_labels,
+                "x_labels": joint.x_labels,
+                "counts" if by_counts else "p_sx": numbers.tolist(),
+            },
+        }
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a release, audit its channel anew, and refuse it if the stored audit disagrees.
+
+        Raises
+        ------
+        InvalidInput
+            For a file that is no release, of another version, truncated, or whose parts or stored
+            audit do not fit together.
+        """
+        name = Path(path).name
+        saved = _read(Path(path), name)
+        try:
+            release = cls._from_dict(saved)
+        except InvalidInput as error:
+            raise InvalidInput(f"{name} is damaged: {error}") from error
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise InvalidInput(
+                f"{name} is damaged: a part is missing or of the wrong kind "
+                f"({type(error).__name__})."
+            ) from error
+        _check_stored_audit(release.audit, saved["audit"], name)
+        return release
+
+    @classmethod
+    def _from_dict(cls, saved: dict[str, Any]) -> Self:
+        stored = saved["joint"]
+        make, key = (Joint.from_counts, "counts") if "counts" in stored else (Joint, "p_sx")
+        joint = make(stored[key], stored["s_labels"], stored["x_labels"])
+        part = saved["channel"]
+        channel = Channel.from_atoms(
+            joint, part["atoms"], int(part["denominator"]), part["y_labels"]
+        )
+        partition = None if saved["partition"] is None else Partition(_tuples(saved["partition"]))
+        if partition is not None:
+            _check_blocks(joint, channel, partition)
+        certificate = saved["certificate"] and Certificate(**saved["certificate"])
+        return cls.of(
+            joint,
+            channel,
+            from_dict(saved["criterion"]),
+            partition=partition,
+            certificate=certificate,
+            mechanism=str(saved["mechanism"]),
+        )
+
+
+def _check_stored_audit(recomputed: Audit, stored: Any, name: str) -> None:
+    same = isinstance(stored, dict) and all(
+        (
+            stored.get("is_satisfied") is recomputed.is_satisfied,
+            *(_agree(stored.get(key), getattr(recomputed, key)) for key in _AUDITED),
+        )
+    )
+    if not same:
+        raise InvalidInput(
+            f"the audit stored in {name} disagrees with the one recomputed from its channel: "
+            "the file was changed. Design the release again."
+        )
+
+
+def _number(value: float) -> float | str:
+    return "inf" if math.isinf(value) else value
+
+
+def _agree(stored: Any, recomputed: float) -> bool:
+    if isinstance(stored, str) or math.isinf(recomputed):
+        return stored == _number(recomputed)
+    # Displayed floats may differ in their last digits between machines; the verdict may not.
+    return isinstance(stored, int | float) and math.isclose(
+        stored, recomputed, rel_tol=1e-9, abs_tol=1e-9
+    )
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
+
+
+def _check_blocks(joint: Joint, channel: Channel, partition: Partition) -> None:
+    """Refuse a partition of other symbols, or one that an output's members straddle."""
+    block_of = [partition.block_of[label] for label in joint.x_labels]
+    if len(partition.block_of) != joint.n_x or any(
+        len({block_of[x] for x in channel.atom(y)[0]}) > 1 for y in range(channel.n_y)
+    ):
+        raise InvalidInput("the partition is not the channel's.")
+
+
+def _read(path: Path, name: str) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name} is no release: it is not text.") from error
+    except OSError as error:
+        raise InvalidInput(f"{name} cannot be read: {error.strerror}.") from error
+    try:
+        saved = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name} is no release, or is truncated: it is not JSON.") from error
+    if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
+        raise InvalidInput(f'{name} is no release: it does not say "format": "{_FORMAT}".')
+    if saved.get("version") != _VERSION:
+        raise InvalidInput(
+            f"{name} must be of version {_VERSION}; it is of version {saved.get('version')!r}. "
+            "Read it with the lowlift that wrote it."
+        )
+    return saved
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+def _write_privately(path: Path, text: str) -> None:
+    """Write a file of mode 0600 in full or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,170 @@
+"""Any mechanism over joints and budgets: one row per audited release."""
+
+import csv
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.criteria import Criterion
+from lowlift.errors import InvalidInput
+from lowlift.joint import Joint
+from lowlift.release import Release
+
+__all__ = ["Mechanism", "Tradeoff", "tradeoff"]
+
+Mechanism: TypeAlias = Callable[[Joint, Criterion], Release]
+#: Called with (releases done, releases in all); returning False stops the sweep.
+Progress: TypeAlias = Callable[[int, int], object]
+
+_ROW = np.dtype(
+    [
+        ("joint", np.int64),
+        ("criterion", np.int64),
+        ("is_satisfied", np.bool_),
+        ("outputs", np.int64),
+        ("nmi", np.float64),
+        ("mutual_information", np.float64),
+        ("min_lift_leakage", np.float64),
+        ("max_lift_leakage", np.float64),
+        ("seconds", np.float64),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tradeoff:
+    """The rows of a sweep: a NumPy record per release, joint by joint.
+
+    Fields of `rows`: joint and criterion (their numbers), is_satisfied, outputs, nmi,
+    mutual_information, min_lift_leakage, max_lift_leakage (nats), seconds.
+    """
+
+    rows: npt.NDArray[np.void]
+    criteria: tuple[Criterion, ...]
+
+    def __repr__(self) -> str:
+        return f"<Tradeoff of {len(self.rows)} releases, {len(self.criteria)} criteria>"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[np.void]:
+        return iter(self.rows)
+
+    def __getitem__(self, field: str) -> npt.NDArray[Any]:
+        """Return one field of every row."""
+        return self.rows[field]
+
+    def mean(self, field: str) -> npt.NDArray[np.float64]:
+        """Return the mean of a field over the joints, one per criterion (NaN where none ran)."""
+        which = self.rows["criterion"]
+        size = len(self.criteria)
+        sums = np.bincount(which, self.rows[field].astype(np.float64), size)
+        counts = np.bincount(which, minlength=size)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows, with the criterion in words in place of its number."""
+        names = list(self.rows.dtype.names or ())
+        with open(path, "w", newline="", encoding="utf-8") as file:  # noqa: PTH123 (any path-like)
+            writer = csv.writer(file)
+            writer.writerow(names)
+            for row in self.rows:
+                words = dict(zip(names, row.item(), strict=True))
+                words["criterion"] = str(self.criteria[words["criterion"]])
+                writer.writerow(words.values())
+
+
+def tradeoff(
+    joints: Joint | Iterable[Joint],
+    mechanism: Mechanism,
+    criteria: Criterion | Iterable[Criterion],
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Tradeoff:
+    """Run a mechanism for every joint and criterion, and audit every release.
+
+    Parameters
+    ----------
+    joints
+        One or more joints.
+    mechanism
+        ``mechanism(joint, criterion) -> Release``; with options: ``functools.partial``. For more
+        than one job it must be picklable.
+    criteria
+        One or more criteria.
+    jobs
+        Processes to use. The rows do not depend on it (seconds aside).
+    progress
+        Called with the number of releases done and in all; returning False stops the sweep,
+        which then has the rows of the joints finished so far.
+
+    Examples
+    --------
+    >>> import lowlift as ll
+    >>> joints = [ll.Joint.random(3, 6, seed=k) for k in range(2)]
+    >>> sweep = tradeoff(joints, ll.subset_merging, [ll.LIP(0.1), ll.LIP(1.0)])
+    >>> len(sweep), bool(sweep["is_satisfied"].all())
+    (4, True)
+    """
+    all_joints = [joints] if isinstance(joints, Joint) else list(joints)
+    if not isinstance(criteria, Iterable):
+        criteria = [criteria]
+    all_criteria = tuple(criteria)
+    if not all_joints or not all_criteria:
+        raise InvalidInput("joints and criteria must not be empty.")
+    if jobs < 1:
+        raise InvalidInput(f"jobs must be 1 or more; got {jobs}.")
+    tasks = [(k, joint, mechanism, all_criteria) for k, joint in enumerate(all_joints)]
+    total, found = len(all_joints) * len(all_criteria), list[tuple[Any, ...]]()
+    results = map(_rows_of, tasks) if jobs == 1 else _in_processes(tasks, jobs)
+    for rows in results:
+        found += rows
+        if progress is not None and progress(len(found), total) is False:
+            break
+    return Tradeoff(np.array(found, dtype=_ROW), all_criteria)
+
+
+_Task: TypeAlias = tuple[int, Joint, Mechanism, Sequence[Criterion]]
+
+
+def _rows_of(task: _Task) -> list[tuple[Any, ...]]:
+    number, joint, mechanism, criteria = task
+    rows = []
+    for k, criterion in enumerate(criteria):
+        start = time.perf_counter()
+        release = mechanism(joint, criterion)
+        seconds = time.perf_counter() - start
+        audit = release.audit
+        rows.append(
+            (
+                number,
+                k,
+                audit.is_satisfied,
+                release.channel.n_y,
+                audit.nmi,
+                audit.mutual_information,
+                audit.min_lift_leakage,
+                audit.max_lift_leakage,
+                seconds,
+            )
+        )
+    return rows
+
+
+def _in_processes(tasks: Sequence[_Task], jobs: int) -> Iterator[list[tuple[Any, ...]]]:
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    # Spawned, not forked: numba and BLAS threads do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context) as pool:
+        try:
+            yield from pool.map(_rows_of, tasks, chunksize=max(1, len(tasks) // (8 * jobs)))
+        finally:
+            pool.shutdown(cancel_futures=True)
