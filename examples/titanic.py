@@ -37,7 +37,7 @@ def main() -> None:
         print(f"  lost {lost:.3f}  saved {saved:.3f}  {' | '.join(map(str, block))}")
     print("\nOne released value each for 3 people, drawn from the channel that was audited:")
     for label in release.sample(["1st man adult", "3rd woman child", "1st woman child"]):
-        print(f"  {label if isinstance(label, str) else ' | '.join(map(str, label))}")
+        print(f"  {' | '.join(map(str, label)) if isinstance(label, tuple) else label}")
 
 
 def indent(audit: ll.Audit) -> str:

@@ -111,11 +111,11 @@ class Audit:
             strict=True,
         )
         found = []
-        for side, leakage, budget in sides:
-            y = int(np.argmax(leakage))
+        for side, leakages, budget in sides:
+            y = int(np.argmax(leakages))
             # An unbounded side is only looked at when neither is bounded.
-            excess = -math.inf if math.isinf(budget) else float(leakage[y]) - budget
-            found.append((excess, float(leakage[y]), side, y))
+            excess = -math.inf if math.isinf(budget) else float(leakages[y]) - budget
+            found.append((excess, float(leakages[y]), side, y))
         _, leakage, side, y = max(found)
         column = self.lift[:, y]
         s = int(column.argmin() if side == "lower" else column.argmax())

@@ -107,7 +107,7 @@ class Channel:
                 f"weights must sum to one denominator in every row; {_row(rows, x)} sums to "
                 f"{int(sums[x])}, the first row to {denominator}."
             )
-        used = exact.any(axis=0)
+        used = np.asarray(exact.any(axis=0))
         if not used.all():
             exact, names = exact[:, used], _used_outputs(names, used, drop_empty)
         outputs, members = np.nonzero(exact.T)

@@ -61,9 +61,9 @@ def integers_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.object_]:
     scaled = [int(d) << int(k) if d else 0 for d, k in zip(digits.flat, shift.flat, strict=True)]
     common = math.gcd(*scaled) or 1
     twos = common & -common
-    out = np.empty(values.shape, dtype=object)
-    out.flat = [v // twos for v in scaled]
-    return out
+    out = np.empty(len(scaled), dtype=object)
+    out[:] = [v // twos for v in scaled]
+    return out.reshape(values.shape)
 
 
 def _shift_down(value: int, bits: int) -> int:

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -159,7 +159,7 @@ class Joint:
         axes = []
         for axis, labels, size in (("s", s_labels, 0), ("x", x_labels, 1)):
             names = check_labels(labels, masses.shape[size], axis)
-            used = masses.any(axis=1 - size)
+            used = np.asarray(masses.any(axis=1 - size))
             if not used.all():
                 names = _drop_or_refuse(names, used, axis, drop_empty)
                 masses = np.compress(used, masses, axis=size)
@@ -260,12 +260,12 @@ class Joint:
     @property
     def n_s(self) -> int:
         """|S|."""
-        return self.masses.shape[0]
+        return len(self.s_labels)
 
     @property
     def n_x(self) -> int:
         """|X|."""
-        return self.masses.shape[1]
+        return len(self.x_labels)
 
     @property
     def labels(self) -> tuple[tuple[Label, ...], tuple[Label, ...]]:
@@ -322,8 +322,8 @@ class Joint:
 
     @cached_property
     def masses_given_s(self) -> Floats:
-        """P(x | s) up to one factor, one row per x: (|X|, |S|)."""
-        return _frozen(np.ascontiguousarray((self.masses / self.p_s[:, None]).T))
+        """P(x | s) up to one factor, (|S|, |X|)."""
+        return _frozen(self.masses / self.p_s[:, None])
 
     @cached_property
     def lift_error(self) -> float:
@@ -382,7 +382,10 @@ def _whole(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return out
 
 
-def _frozen(array: Any) -> Any:
+_Array = TypeVar("_Array", bound=npt.NDArray[Any])
+
+
+def _frozen(array: _Array) -> _Array:
     array.flags.writeable = False
     return array
 

@@ -63,7 +63,7 @@ def lift(joint: Joint, channel: Channel) -> Floats:
     """
     channel.check_fits(joint)
     masses = channel.output_masses(joint)
-    return masses / masses.sum(axis=0) / joint.p_s[:, None]
+    return np.asarray(masses / masses.sum(axis=0) / joint.p_s[:, None])
 
 
 def log_lift(joint: Joint, channel: Channel) -> Floats:
@@ -73,12 +73,12 @@ def log_lift(joint: Joint, channel: Channel) -> Floats:
 
 def min_lift(joint: Joint, channel: Channel) -> Floats:
     """Return Psi(y) = min_s l(s, y) per output, equation 2."""
-    return lift(joint, channel).min(axis=0)
+    return np.asarray(lift(joint, channel).min(axis=0))
 
 
 def max_lift(joint: Joint, channel: Channel) -> Floats:
     """Return Lambda(y) = max_s l(s, y) per output, equation 2."""
-    return lift(joint, channel).max(axis=0)
+    return np.asarray(lift(joint, channel).max(axis=0))
 
 
 def _exp(logs: Floats) -> Floats:

@@ -87,7 +87,7 @@ class Release:
     def p_x_given_y(self) -> Floats:
         """P(x | y), (|X|, |Y|): what a reader of y may believe about x."""
         joint = self.channel.p_y_given_x * self.joint.p_x[:, None]
-        return joint / joint.sum(axis=0)
+        return np.asarray(joint / joint.sum(axis=0))
 
     def sample(
         self, labels: Iterable[Any], seed: Seed = None, *, allow_unsatisfied: bool = False
@@ -250,7 +250,7 @@ def _number(value: float) -> float | str:
 
 def _agree(stored: Any, recomputed: float) -> bool:
     if isinstance(stored, str) or math.isinf(recomputed):
-        return stored == _number(recomputed)
+        return bool(stored == _number(recomputed))
     # Displayed floats may differ in their last digits between machines; the verdict may not.
     return isinstance(stored, int | float) and math.isclose(
         stored, recomputed, rel_tol=1e-9, abs_tol=1e-9

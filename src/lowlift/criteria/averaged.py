@@ -54,7 +54,7 @@ class _Averaged(BuiltIn):
         low = self._log_measures(np.where(zeros, 1.0, lift_sy), p_s)[0]
         if not math.isinf(self.upper):
             low = np.logaddexp(low, self._log_measures(lift_sy, p_s)[1])
-        return low + ZERO_RISK * np.count_nonzero(zeros, axis=0)
+        return np.asarray(low + ZERO_RISK * zeros.sum(axis=0))
 
     def half_spaces(self, p_s: Floats) -> HalfSpaces:
         """Return a box around the region; `cut` gives the rest."""

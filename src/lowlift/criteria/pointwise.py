@@ -127,12 +127,12 @@ class LIP(_Box):
     epsilon: float
 
     @property
-    def lower(self) -> float:  # type: ignore[override]
+    def lower(self) -> float:
         """The budget of the lower side, epsilon."""
         return self.epsilon
 
     @property
-    def upper(self) -> float:  # type: ignore[override]
+    def upper(self) -> float:
         """The budget of the upper side, epsilon."""
         return self.epsilon
 
@@ -178,7 +178,7 @@ class LDP(BuiltIn):
     kind: ClassVar[int] = 1
 
     @property
-    def upper(self) -> float:  # type: ignore[override]
+    def upper(self) -> float:
         """The budget, epsilon; LDP has one side."""
         return self.epsilon
 

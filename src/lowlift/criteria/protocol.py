@@ -126,8 +126,14 @@ class BuiltIn(ABC):
     is_convex: bool = True
 
     if TYPE_CHECKING:
-        lower: float
-        upper: float
+
+        @property
+        def lower(self) -> float:
+            """The budget of the lower side."""
+
+        @property
+        def upper(self) -> float:
+            """The budget of the upper side."""
 
     @abstractmethod
     def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:

@@ -60,7 +60,7 @@ def log_alpha_mean(log_values_sy: Floats, p_s: Floats, alpha: float) -> Floats:
     """Return log (sum_s P(s) value**alpha)**(1/alpha) per output, from log values."""
     largest = log_values_sy.max(axis=0)
     if np.isinf(alpha):
-        return largest
+        return np.asarray(largest)
     finite = np.where(np.isfinite(largest), largest, 0.0)
     mean = p_s @ np.exp(alpha * np.minimum(log_values_sy - finite, 0.0))
     return np.where(np.isfinite(largest), finite + np.log(mean) / alpha, largest)

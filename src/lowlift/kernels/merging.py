@@ -33,20 +33,30 @@ HOLDS, EMPTY, UNDECIDED, PAUSED = 0, 1, 2, 3
 
 _LIBM = 2.0**-40
 _CAP = 1e150
+#: Candidates scored side by side.
+_LANES = 64
+#: A lower bound this much smaller still is one, whatever its rounding.
+_SURELY = 1 - 1e-9
 
 
 @numba.njit(cache=True)
-def _log_power_mean(q: Floats, p_s: Floats, c: float, alpha: float) -> float:
-    """Return log (sum_s P(s) (q/c)**alpha)**(1/alpha) over the positive q; alpha of either sign."""
-    largest = -math.inf
+def _log_power_means(q: Floats, p_s: Floats, c: float, alpha: float) -> tuple[float, float]:
+    """Return logs of the power means of 1/l and of l of order alpha, over the positive lifts."""
+    low, high = math.inf, 0.0
+    for s in range(q.size):
+        high = max(high, q[s])
+        if q[s] > 0:
+            low = min(low, q[s])
+    # Powers relative to the extremes lie in [0, 1].
+    inverse, direct = 0.0, 0.0
     for s in range(q.size):
         if q[s] > 0:
-            largest = max(largest, alpha * math.log(q[s] / c))
-    total = 0.0
-    for s in range(q.size):
-        if q[s] > 0:
-            total += p_s[s] * math.exp(alpha * math.log(q[s] / c) - largest)
-    return (largest + math.log(total)) / abs(alpha)
+            direct += p_s[s] * math.exp(alpha * math.log(q[s] / high))
+            inverse += p_s[s] * math.exp(alpha * math.log(low / q[s]))
+    return (
+        math.log(c / low) + math.log(inverse) / alpha,
+        math.log(high / c) + math.log(direct) / alpha,
+    )
 
 
 @numba.njit(cache=True)
@@ -66,7 +76,8 @@ def _measures(kind: int, alpha: float, q: Floats, p_s: Floats) -> tuple[int, flo
     if kind <= 1:
         return zeros, c / low, high / c
     if kind == 4:
-        return zeros, _log_power_mean(q, p_s, c, -alpha), _log_power_mean(q, p_s, c, alpha)
+        inverse, direct = _log_power_means(q, p_s, c, alpha)
+        return zeros, inverse, direct
     inverse, direct = 0.0, 0.0
     for s in range(q.size):
         up = abs(q[s] / c - 1)
@@ -118,35 +129,6 @@ def _state(
 
 
 @numba.njit(cache=True)
-def _best_ratio(current: Floats, pool: Floats, ids: Ints, n_pool: int) -> int:
-    """Return the candidate with the least zeros, then max-lift / min-lift, then number."""
-    n_s = current.size
-    best, best_zeros, best_ratio = -1, n_s + 1, math.inf
-    # The extremes of the block come first: most candidates lose on them alone.
-    first, last = np.argmax(current), np.argmin(current)
-    for i in range(n_pool):
-        high = current[first] + pool[i, first]
-        low = current[last] + pool[i, last]
-        if best_zeros == 0 and high > best_ratio * low:
-            continue
-        zeros, low = 0, math.inf
-        for s in range(n_s):
-            value = current[s] + pool[i, s]
-            high = max(high, value)
-            if value > 0:
-                low = min(low, value)
-            else:
-                zeros += 1
-        ratio = high / low
-        if zeros < best_zeros or (
-            zeros == best_zeros
-            and (ratio < best_ratio or (ratio == best_ratio and ids[i] < ids[best]))
-        ):
-            best, best_zeros, best_ratio = i, zeros, ratio
-    return best
-
-
-@numba.njit(cache=True)
 def _risk(
     kind: int, alpha: float, lower: float, upper: float, q: Floats, p_s: Floats
 ) -> tuple[int, float]:
@@ -167,7 +149,98 @@ def _risk(
 
 
 @numba.njit(cache=True)
-def _best_other(
+def _best_ratio(current: Floats, pool: Floats, ids: Ints, n_pool: int) -> int:
+    """Return the candidate with the least zeros, then max-lift / min-lift, then number."""
+    n_s = current.size
+    best, best_zeros, best_ratio = -1, n_s + 1, math.inf
+    # The extremes of the block come first: most candidates lose on them alone.
+    first, last = np.argmax(current), np.argmin(current)
+    for i in range(n_pool):
+        high = current[first] + pool[first, i]
+        low = current[last] + pool[last, i]
+        if best_zeros == 0 and high > best_ratio * low:
+            continue
+        zeros, low = 0, math.inf
+        for s in range(n_s):
+            value = current[s] + pool[s, i]
+            high = max(high, value)
+            if value > 0:
+                low = min(low, value)
+            else:
+                zeros += 1
+        ratio = high / low
+        if zeros < best_zeros or (
+            zeros == best_zeros
+            and (ratio < best_ratio or (ratio == best_ratio and ids[i] < ids[best]))
+        ):
+            best, best_zeros, best_ratio = i, zeros, ratio
+    return best
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _score(
+    kind: int,
+    alpha: float,
+    current: Floats,
+    p_s: Floats,
+    pool: Floats,
+    start: int,
+    width: int,
+    lanes: Floats,
+) -> None:
+    """Fill zeros, lift-inverse and lift-based measure of some candidates: rows 1, 2, 3 of `lanes`.
+
+    The candidates are side by side, so that the compiler computes several at once. For kind 4 the
+    measures are lower bounds of the power means: the largest term, and the mean of order 1 or 2.
+    """
+    mass, zeros, inverse, direct = lanes[0], lanes[1], lanes[2], lanes[3]
+    lanes[:, :width] = 0.0
+    for s in range(current.size):
+        for k in range(width):
+            value = current[s] + pool[s, start + k]
+            mass[k] += p_s[s] * value
+            zeros[k] += 1.0 if value == 0 else 0.0
+    for s in range(current.size):
+        weight = p_s[s]
+        if kind == 0:
+            for k in range(width):
+                value = current[s] + pool[s, start + k]
+                direct[k] = max(direct[k], value / mass[k])
+                inverse[k] = max(inverse[k], mass[k] / value if value > 0 else 0.0)
+        elif kind == 2:
+            for k in range(width):
+                value = current[s] + pool[s, start + k]
+                below = mass[k] / value if value > 0 else 1.0
+                direct[k] += weight * abs(value / mass[k] - 1)
+                inverse[k] += weight * abs(min(below, _CAP) - 1)
+        elif kind == 3:
+            for k in range(width):
+                value = current[s] + pool[s, start + k]
+                above = value / mass[k] - 1
+                below = min(mass[k] / value if value > 0 else 1.0, _CAP) - 1
+                direct[k] += weight * above * above
+                inverse[k] += weight * below * below
+        else:
+            for k in range(width):
+                value = current[s] + pool[s, start + k]
+                above = value / mass[k]
+                below = min(mass[k] / value if value > 0 else 0.0, _CAP)
+                direct[k] += weight * (above * above if alpha >= 2 else above)
+                inverse[k] += weight * (below * below if alpha >= 2 else below)
+    if kind == 4:
+        if alpha >= 2:
+            for k in range(width):
+                direct[k], inverse[k] = math.sqrt(direct[k]), math.sqrt(inverse[k])
+        for s in range(current.size):
+            weight = p_s[s] ** (1 / alpha)
+            for k in range(width):
+                value = current[s] + pool[s, start + k]
+                direct[k] = max(direct[k], weight * (value / mass[k]))
+                inverse[k] = max(inverse[k], weight * mass[k] / value if value > 0 else 0.0)
+
+
+@numba.njit(cache=True)
+def _best_mean(
     kind: int,
     alpha: float,
     lower: float,
@@ -179,23 +252,38 @@ def _best_other(
     n_pool: int,
 ) -> int:
     """Return the candidate that leaves the block at least risk, ties by number."""
-    best, best_zeros, best_risk = -1, current.size + 1, math.inf
+    best, best_zeros, best_risk = -1, current.size + 1.0, math.inf
+    lanes = np.empty((4, _LANES))
     union = np.empty_like(current)
-    for i in range(n_pool):
-        for s in range(current.size):
-            union[s] = current[s] + pool[i, s]
-        zeros, risk = _risk(kind, alpha, lower, upper, union, p_s)
-        if zeros < best_zeros or (
-            zeros == best_zeros and (risk < best_risk or (risk == best_risk and ids[i] < ids[best]))
-        ):
-            best, best_zeros, best_risk = i, zeros, risk
+    for start in range(0, n_pool, _LANES):
+        width = min(_LANES, n_pool - start)
+        _score(kind, alpha, current, p_s, pool, start, width, lanes)
+        for k in range(width):
+            i = start + k
+            zeros = lanes[1, k] if lower < math.inf else 0.0
+            risk = 0.0
+            if lower < math.inf:
+                risk += lanes[2, k]
+            if upper < math.inf or lower == math.inf:
+                risk += lanes[3, k]
+            if zeros > best_zeros or (zeros == best_zeros and risk * _SURELY > best_risk):
+                continue
+            if kind == 4:
+                for s in range(current.size):
+                    union[s] = current[s] + pool[s, i]
+                risk = math.exp(min(_risk(kind, alpha, lower, upper, union, p_s)[1], 700.0))
+            if zeros < best_zeros or (
+                zeros == best_zeros
+                and (risk < best_risk or (risk == best_risk and ids[i] < ids[best]))
+            ):
+                best, best_zeros, best_risk = i, zeros, risk
     return best
 
 
 @numba.njit(cache=True)
 def _remove(pool: Floats, ids: Ints, n_pool: int, place: int) -> int:
-    for s in range(pool.shape[1]):
-        pool[place, s] = pool[n_pool - 1, s]
+    for s in range(pool.shape[0]):
+        pool[s, place] = pool[s, n_pool - 1]
     ids[place] = ids[n_pool - 1]
     return n_pool - 1
 
@@ -225,7 +313,7 @@ def grow(
     current
         q of the block, (|S|,), updated in place.
     pool, ids
-        q of the candidates, (n, |S|), and their numbers; the first `n_pool` are there, and the
+        q of the candidates, (|S|, n), and their numbers; the first `n_pool` are there, and the
         ones absorbed are swapped out.
     taken
         Receives the numbers absorbed, (n,).
@@ -255,10 +343,10 @@ def grow(
         if kind == 1 or (kind == 0 and lower < math.inf and upper < math.inf):
             best = _best_ratio(current, pool, ids, n_pool)
         else:
-            best = _best_other(kind, alpha, lower, upper, current, p_s, pool, ids, n_pool)
+            best = _best_mean(kind, alpha, lower, upper, current, p_s, pool, ids, n_pool)
         seen += n_pool
         for s in range(current.size):
-            current[s] += pool[best, s]
+            current[s] += pool[s, best]
         taken[n_taken] = ids[best]
         n_taken += 1
         n_pool = _remove(pool, ids, n_pool, best)
@@ -269,11 +357,11 @@ def grow(
 def risks(
     kind: int, alpha: float, lower: float, upper: float, p_s: Floats, pool: Floats
 ) -> tuple[Ints, Floats]:
-    """Return per row of the pool its number of zeros and the rest of its risk: two (n,) arrays."""
-    n = pool.shape[0]
+    """Return per candidate its number of zeros and the rest of its risk: two (n,) arrays."""
+    n = pool.shape[1]
     zeros, risk = np.empty(n, np.int64), np.empty(n)
     for i in range(n):
-        zeros[i], risk[i] = _risk(kind, alpha, lower, upper, pool[i], p_s)
+        zeros[i], risk[i] = _risk(kind, alpha, lower, upper, pool[:, i].copy(), p_s)
     return zeros, risk
 
 
@@ -337,7 +425,7 @@ def cover(
                     zeros[a] == zeros[b] and (risk[a] > risk[b] or (risk[a] == risk[b] and a < b))
                 ):
                     first = i
-            current[:] = pool[first]
+            current[:] = pool[:, first]
             taken[n_taken] = ids[first]
             n_taken += 1
             n_pool = _remove(pool, ids, n_pool, first)

@@ -27,15 +27,15 @@ _PATIENCE = 20_000_000
 class Pool:
     """Groups of symbols that a growing block may take in, each with its sums over S."""
 
-    def __init__(self, groups: Sequence[list[int]], rows: Floats) -> None:
+    def __init__(self, groups: Sequence[list[int]], columns: Floats) -> None:
         #: The groups by number; the kernels and `take` keep the rest in step.
         self.groups = groups
         members = [x for group in groups for x in group]
-        self.sums = rows[members]
+        self.sums = np.take(columns, np.array(members, np.intp), axis=1)
         if len(members) > len(groups):
             starts = [0, *accumulate(len(group) for group in groups[:-1])]
-            self.sums = np.add.reduceat(self.sums, starts, axis=0)
-        #: The first `left` rows of `sums` are those still there, in any order; `ids` numbers them.
+            self.sums = np.add.reduceat(self.sums, starts, axis=1)
+        #: The first `left` columns of `sums` are still there, in any order; `ids` numbers them.
         self.ids = np.arange(len(groups))
         self.left = len(groups)
         #: Room for the numbers of the groups taken.
@@ -45,7 +45,7 @@ class Pool:
         """Take a group out by its number, and return it."""
         place = int(np.argmax(self.ids[: self.left] == number))
         self.left -= 1
-        self.sums[place], self.ids[place] = self.sums[self.left], self.ids[self.left]
+        self.sums[:, place], self.ids[place] = self.sums[:, self.left], self.ids[self.left]
         return self.groups[number]
 
     def rest(self) -> list[list[int]]:
@@ -63,11 +63,11 @@ class Grower:
         self, joint: Joint, criterion: Criterion, progress: Callable[[int], object]
     ) -> None:
         self.joint, self.criterion, self.progress = joint, criterion, progress
-        self.rows = joint.masses_given_s
+        self.columns = joint.masses_given_s
 
     def pool(self, groups: Sequence[list[int]]) -> Pool:
         """Return a pool of these groups of symbols."""
-        return Pool(groups, self.rows)
+        return Pool(groups, self.columns)
 
     def holds(self, block: Sequence[int]) -> bool:
         """Tell whether the criterion allows the block, exactly."""
@@ -107,8 +107,8 @@ class Grower:
         while not self.holds(block):
             if not pool.left:
                 return False
-            union = pool.sums[: pool.left] + self.rows[block].sum(axis=0)
-            risk = self.criterion.risk((union / (union @ p_s)[:, None]).T, p_s)
+            union = pool.sums[:, : pool.left] + self.columns[:, block].sum(axis=1, keepdims=True)
+            risk = self.criterion.risk(union / (p_s @ union), p_s)
             ids = pool.ids[: pool.left]
             block.extend(pool.take(int(ids[np.lexsort((ids, risk))[0]])))
             self.progress(1)
@@ -160,7 +160,7 @@ class CompiledGrower(Grower):
     def absorb(self, block: list[int], pool: Pool) -> bool:
         """Extend the block from the pool until it is allowed; tell whether it is."""
         kernel, check = self.kernel, True
-        current = self.rows[block].sum(axis=0)
+        current = self.columns[:, block].sum(axis=1)
         while True:
             status, pool.left, count = kernel.grow(
                 *self.region, self.joint.lift_error, self.joint.p_s, current,

@@ -9,7 +9,7 @@ from lowlift.channel import MAX_DENOMINATOR, Channel, largest_remainders
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.exact import integers_of
-from lowlift.joint import Joint
+from lowlift.joint import Joint, Label
 from lowlift.mechanisms.blocks import grower_for, release_blocks
 from lowlift.release import Release
 
@@ -77,7 +77,7 @@ def watchdog(
     names = [joint.x_labels[x] for x in block]
     atoms = [(block, [weight] * len(block)) for weight in weights]
     atoms += [(item, [denominator]) for item in alone]
-    labels = [(*names, f"output {k}") for k in range(len(weights))]
+    labels: list[Label] = [(*names, f"output {k}") for k in range(len(weights))]
     labels += [joint.x_labels[item[0]] for item in alone]
     # A symbol may itself be called so: then the outputs are numbered.
     unique = len(set(labels)) == len(labels)
