@@ -1,4 +1,5 @@
 """Arrays in, arrays out: the numerical rooms, compiled where it pays.
 
-`lift` is NumPy; `merging` is compiled by numba and is imported by the mechanisms on first use.
+`lift` is NumPy; `merging` and `partitions` are compiled by numba and imported by the mechanisms on
+first use.
 """

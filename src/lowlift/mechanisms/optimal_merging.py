@@ -99,13 +99,15 @@ def _bound_alone(joint: Joint, risky: Bools) -> float:
 
 def _best_arrangement(joint: Joint, criterion: Criterion, groups: Groups) -> list[list[int]] | None:
     """Return the allowed partition of the groups that keeps the most information, if any is."""
-    from lowlift.kernels import merging
+    from lowlift.kernels import partitions
 
     columns = np.stack([joint.masses[:, list(group)].sum(axis=1) for group in groups], axis=1)
-    sums = merging.subset_sums(columns)
+    sums = partitions.subset_sums(columns)
     p_y = sums.sum(axis=0) / joint.total
     p_y[0] = 1.0  # the empty set, which is never a block
-    _, masks = merging.best_partition(_allowed(joint, criterion, groups, sums), -p_y * np.log(p_y))
+    _, masks = partitions.best_partition(
+        _allowed(joint, criterion, groups, sums), -p_y * np.log(p_y)
+    )
     if not masks.size:
         return None
     return [
