@@ -9,6 +9,7 @@ True
 
 from lowlift import datasets, errors, measures
 from lowlift.audit import Audit, audit, high_risk
+from lowlift.certificates import Certificate, verify_certificate
 from lowlift.channel import Channel
 from lowlift.criteria import (
     ALIP,
@@ -33,9 +34,11 @@ from lowlift.errors import (
 from lowlift.joint import Joint
 from lowlift.mechanisms.merging import subset_merging
 from lowlift.mechanisms.optimal_merging import optimal_merging
+from lowlift.mechanisms.random_response import random_response
+from lowlift.mechanisms.subset_random_response import subset_random_response
 from lowlift.mechanisms.watchdog import watchdog
 from lowlift.partition import Partition
-from lowlift.release import Certificate, Release
+from lowlift.release import Release
 from lowlift.sweeps import Tradeoff, tradeoff
 
 __version__ = "0.1.0"
@@ -70,7 +73,10 @@ __all__ = [
     "high_risk",
     "measures",
     "optimal_merging",
+    "random_response",
     "subset_merging",
+    "subset_random_response",
     "tradeoff",
+    "verify_certificate",
     "watchdog",
 ]

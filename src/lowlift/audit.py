@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -122,6 +122,9 @@ class Audit:
         labels = self.joint.s_labels[s], self.channel.y_labels[y]
         return Worst(*labels, side, float(column[s]), leakage)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return audit, (self.joint, self.channel, self.criterion)
+
     def __repr__(self) -> str:
         return f"<Audit {'satisfied' if self.is_satisfied else 'VIOLATED'} nmi={self.nmi:.6f}>"
 
@@ -185,7 +188,10 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
         lambda y: channel.exact_masses(joint, y),
         lambda: joint.prior,
     )
-    return Audit(joint, channel, criterion, allowed, lift, mass_y / mass_y.sum())
+    p_y = mass_y / mass_y.sum()
+    for array in (allowed, lift, p_y):
+        array.flags.writeable = False
+    return Audit(joint, channel, criterion, allowed, lift, p_y)
 
 
 def risky_symbols(joint: Joint, criterion: Criterion) -> Bools:

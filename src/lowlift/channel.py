@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
-from lowlift.joint import Joint, Label, check_labels
+from lowlift.joint import Joint, Label, as_table, check_labels
 from lowlift.partition import Partition
 
 __all__ = ["MAX_DENOMINATOR", "Channel"]
@@ -23,6 +23,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 MAX_DENOMINATOR = 1 << 48
+_AXES = "|X| rows and |Y| columns"
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -73,11 +74,7 @@ class Channel:
         *,
         drop_empty: bool = False,
     ) -> None:
-        array = np.asarray(weights)
-        if array.ndim != 2 or 0 in array.shape:
-            raise InvalidInput(
-                f"weights must be a table of |X| rows and |Y| columns; got shape {array.shape}."
-            )
+        array = as_table(weights, "weights", _AXES)
         if array.dtype.kind not in "iu":
             raise InvalidInput(
                 f"weights must be whole numbers; got dtype {array.dtype}. "
@@ -169,20 +166,27 @@ class Channel:
         InvalidInput
             When the weights of a symbol do not sum to the denominator.
         """
-        sizes = [len(members) for members, _ in atoms]
+        if denominator < 1 or denominator & (denominator - 1) or denominator > MAX_DENOMINATOR:
+            raise InvalidInput(f"the denominator must be a power of two; got {denominator}.")
+        for k, (xs, ws) in enumerate(atoms):
+            if not 0 < len(xs) == len(ws) == len(set(xs)) or not all(
+                type(x) is int and type(w) is int and 0 <= x < joint.n_x and 0 < w <= denominator
+                for x, w in zip(xs, ws, strict=True)
+            ):
+                raise InvalidInput(
+                    "an atom must hold different numbers of symbols of X and as many positive "
+                    f"whole weights; atom {k} does not."
+                )
+        sizes = [len(xs) for xs, _ in atoms]
         members = np.fromiter((x for xs, _ in atoms for x in xs), np.int64, sum(sizes))
         weights = np.fromiter((w for _, ws in atoms for w in ws), np.int64, sum(sizes))
-        if sizes and (min(sizes) < 1 or members.min() < 0 or members.max() >= joint.n_x):
-            raise InvalidInput("atoms must hold numbers of symbols of X, at least one each.")
         sums = np.bincount(members, weights.astype(np.float64), joint.n_x)  # exact up to 2**53
-        if (weights < 1).any() or (sums != denominator).any():
+        if (sums != denominator).any():
             x = int(np.argmax(sums != denominator))
             raise InvalidInput(
-                f"positive weights of each symbol must sum to {denominator}; "
+                f"the weights of each symbol must sum to {denominator}; "
                 f"those of {joint.x_labels[x]!r} ({x}) sum to {int(sums[x])}."
             )
-        if denominator & (denominator - 1) or denominator > MAX_DENOMINATOR:
-            raise InvalidInput(f"the denominator must be a power of two; got {denominator}.")
         names = None if y_labels is None else check_labels(y_labels, len(atoms), "y")
         self = cls.__new__(cls)
         self._settle(
@@ -285,12 +289,9 @@ class Channel:
         array([[ 5, 11],
                [16,  0]])
         """
-        array = np.asarray(p_y_given_x)
-        if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "fiu":
-            raise InvalidInput(
-                "p_y_given_x must be a table of real numbers with |X| rows and |Y| columns; "
-                f"got shape {array.shape}, dtype {array.dtype}."
-            )
+        array = as_table(p_y_given_x, "p_y_given_x", _AXES)
+        if array.dtype.kind not in "fiu":
+            raise InvalidInput(f"p_y_given_x must hold real numbers; got dtype {array.dtype}.")
         p = array.astype(np.float64)
         bad = ~(np.isfinite(p) & (p >= 0))
         if bad.any():
@@ -302,7 +303,7 @@ class Channel:
             x = int(np.argmax(off))
             raise InvalidInput(
                 f"rows of p_y_given_x must sum to 1 within 1e-9; {_row(rows, x)} sums to "
-                f"{p[x].sum()!r}. Divide each row by its sum."
+                f"{float(p[x].sum())!r}. Divide each row by its sum."
             )
         if denominator < 1 or denominator & (denominator - 1) or denominator > MAX_DENOMINATOR:
             raise InvalidInput(
@@ -354,7 +355,9 @@ class Channel:
     @cached_property
     def entry_outputs(self) -> Ints:
         """The output of each entry of `members`."""
-        return np.repeat(np.arange(self.n_y), np.diff(self.offsets))
+        outputs = np.repeat(np.arange(self.n_y), np.diff(self.offsets))
+        outputs.flags.writeable = False
+        return outputs
 
     def atom(self, y: int) -> tuple[list[int], list[int]]:
         """Return the members of output number y and their integer weights."""

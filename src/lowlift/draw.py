@@ -59,7 +59,12 @@ def draw(
             f"symbols must lie in 0..{channel.n_x - 1}; {int(wrong.sum())} of {rows.size} do not, "
             f"the first at position {int(np.argmax(wrong))}."
         )
-    rng = None if seed is None else np.random.default_rng(seed)
+    try:
+        rng = None if seed is None else np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            "seed must be None, a whole number of 0 or more, or a NumPy generator."
+        ) from error
     out = np.empty(rows.size, np.int64)
     for start in range(0, rows.size, _CHUNK):
         part = slice(start, start + _CHUNK)

@@ -127,11 +127,11 @@ def _exp_end(x: int, bits: int) -> Enclosure:
     work = bits + _GUARD + 2 * halvings + magnitude + max(0, 2 * (x >> bits))
     t = x << (work - bits)
     log2_lo, log2_hi = _log2(work)
-    k = t // log2_hi
+    k = t // (log2_hi if t >= 0 else log2_lo)  # so that r >= 0
     # r = t - k log 2, enclosed; then divided by 2**halvings so that the series is short.
     r_lo = t - k * (log2_hi if k >= 0 else log2_lo)
     r_hi = t - k * (log2_lo if k >= 0 else log2_hi)
-    r_lo, r_hi = max(0, r_lo >> halvings), _shift_up(r_hi, halvings)
+    r_lo, r_hi = r_lo >> halvings, _shift_up(r_hi, halvings)
     lo, hi = _exp_series(r_lo, work)[0], _exp_series(r_hi, work)[1]
     for _ in range(halvings):
         lo, hi = (lo * lo) >> work, _shift_up(hi * hi, work)
@@ -266,21 +266,20 @@ def power_sum_at_most_exp(
         Positive rational, in nats.
     """
     bound = abs(exponent) * budget
-    # The sum is at most max(a/b)**exponent * sum(w)/scale: astronomic budgets need no exponential.
-    spread = max(abs(a.bit_length() - b.bit_length()) + 1 for _, a, b in terms)
-    weight = max(0, sum(w for w, _, _ in terms).bit_length() - scale.bit_length() + 1)
-    if bound >= abs(exponent) * spread + weight:
-        return True
+    room = scale.bit_length() + 1
     for bits in precisions():
         lo = hi = 0
         for w, a, b in terms:
-            log_lo, log_hi = log_of(a, b, bits)
-            ends = (exponent * log_lo, exponent * log_hi)
-            low, high = exp_between(math.floor(min(ends)), math.ceil(max(ends)), bits)
-            lo, hi = lo + w * low, hi + w * high
-        bound_lo, bound_hi = exp_of(bound, bits)
-        if hi <= bound_lo * scale:
+            # The term over the bound is w e**t, with t = exponent log(a/b) - bound.
+            ends = [exponent * end for end in log_of(a, b, bits)]
+            low = math.floor(min(ends) - bound * (1 << bits))
+            high = math.ceil(max(ends) - bound * (1 << bits))
+            if low > (room - w.bit_length() + 1) << bits:  # w e**t > scale by itself
+                return False
+            term = (0, 1) if high < -(2 * bits << bits) else exp_between(low, high, bits)
+            lo, hi = lo + w * term[0], hi + w * term[1]
+        if hi <= scale << bits:
             return True
-        if lo > bound_hi * scale:
+        if lo > scale << bits:
             return False
     return False

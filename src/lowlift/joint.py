@@ -13,12 +13,15 @@ import numpy.typing as npt
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
 
-__all__ = ["Joint", "Label", "check_labels"]
+__all__ = ["Joint", "Label", "as_table", "check_labels"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Label: TypeAlias = str | int | float | bool | tuple["Label", ...] | None
 
+_AXES = "|S| rows and |X| columns"
 _SUM_TOLERANCE = 1e-9
+#: Labels may be tuples of tuples, up to this depth.
+_DEPTH = 8
 _SMALLEST = 1e-300
 #: Below this, intermediate products may leave the normal floats: every verdict is then exact.
 _SCREENED = 1e-280
@@ -52,11 +55,11 @@ def check_labels(labels: Iterable[Any] | None, size: int, axis: str) -> tuple[La
     return found
 
 
-def _plain(label: Any, axis: str, place: int) -> Label:
+def _plain(label: Any, axis: str, place: int, depth: int = 0) -> Label:
     if isinstance(label, np.generic):
         label = label.item()
-    if isinstance(label, tuple | list):
-        return tuple(_plain(part, axis, place) for part in label)
+    if isinstance(label, tuple | list) and depth < _DEPTH:
+        return tuple(_plain(part, axis, place, depth + 1) for part in label)
     if isinstance(label, float) and not math.isfinite(label):
         raise InvalidInput(f"{axis}_labels must be finite; got {label} at {place}.")
     if label is None or isinstance(label, str | int | float):
@@ -67,15 +70,19 @@ def _plain(label: Any, axis: str, place: int) -> Label:
     )
 
 
-def _matrix(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+def as_table(
+    values: npt.ArrayLike, name: str, axes: str, *, exactly: bool = False
+) -> npt.NDArray[Any]:
+    """Return a two-dimensional array, neither side empty."""
     try:
-        array = np.asarray(values)
+        array = np.array(values)
     except ValueError as error:
         raise InvalidInput(f"{name} must be a table with rows of equal length.") from error
+    if exactly and array.dtype.kind == "f" and isinstance(values, list | tuple):
+        array = np.array(values, dtype=object)  # NumPy makes large integers floats
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidInput(
-            f"{name} must be a table of |S| rows and |X| columns, neither empty; "
-            f"got shape {array.shape}."
+            f"{name} must be a table of {axes}, neither empty; got shape {array.shape}."
         )
     return array
 
@@ -134,7 +141,7 @@ class Joint:
         *,
         drop_empty: bool = False,
     ) -> None:
-        array = _matrix(p_sx, "p_sx")
+        array = as_table(p_sx, "p_sx", _AXES)
         if array.dtype.kind not in "fiu":
             raise InvalidInput(f"p_sx must hold real numbers; got dtype {array.dtype}.")
         masses = np.array(array, dtype=np.float64)
@@ -167,7 +174,7 @@ class Joint:
             axes.append(names)
         if len(axes[0]) == 1:
             warnings.warn(
-                "S takes one value only: there is nothing to protect.", LowliftWarning, stacklevel=4
+                "S takes one value only: there is nothing to protect.", LowliftWarning, stacklevel=3
             )
         smallest = masses.min(where=masses > 0, initial=math.inf)
         total = math.fsum(masses.flat)
@@ -211,7 +218,7 @@ class Joint:
         >>> Joint.from_counts([[2, 1], [2, 3]]).p_x
         array([0.5, 0.5])
         """
-        array = _matrix(counts, "counts")
+        array = as_table(counts, "counts", _AXES, exactly=True)
         exact = _whole(array)
         _refuse_bad_cell(exact < 0, array, "counts must be 0 or more")
         total = sum(exact.flat)
@@ -301,7 +308,7 @@ class Joint:
     def entropy_x(self) -> float:
         """H(X) in nats."""
         p = self.p_x
-        return max(0.0, float(-(p * np.log(p)).sum()))
+        return max(0.0, float(-(p * np.log(p)).sum())) if self.n_x > 1 else 0.0
 
     @property
     def is_counted(self) -> bool:
@@ -358,7 +365,7 @@ def _drop_or_refuse(
     warnings.warn(
         f"dropped {len(empty)} symbol(s) of {axis.upper()} that have probability zero.",
         LowliftWarning,
-        stacklevel=5,
+        stacklevel=4,
     )
     return tuple(name for name, keep in zip(names, used, strict=True) if keep)
 

@@ -36,8 +36,8 @@ class Partition:
 
     def __init__(self, blocks: Iterable[Iterable[Any]]) -> None:
         found = tuple(
-            (block,) if isinstance(block, str) else tuple(_hashable(label) for label in block)
-            for block in blocks
+            (block,) if isinstance(block, str) else tuple(_hashable(label, k) for label in block)
+            for k, block in enumerate(blocks)
         )
         seen: dict[Label, int] = {}
         for k, block in enumerate(found):
@@ -101,5 +101,13 @@ class Partition:
         return all(len({other.block_of[label] for label in block}) == 1 for block in self.blocks)
 
 
-def _hashable(label: Any) -> Any:
-    return tuple(label) if isinstance(label, list) else label
+def _hashable(label: Any, block: int) -> Any:
+    if isinstance(label, list | tuple):
+        return tuple(_hashable(part, block) for part in label)
+    try:
+        hash(label)
+    except TypeError as error:
+        raise InvalidInput(
+            f"blocks must hold labels of X; block {block} holds a {type(label).__name__}."
+        ) from error
+    return label

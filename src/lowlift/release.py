@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, Self, TypeAlias
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import Audit, audit
+from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion, from_dict, to_dict
 from lowlift.draw import draw
@@ -19,25 +20,15 @@ from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
 
-__all__ = ["Certificate", "Release"]
+__all__ = ["Release"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | None
 
 _FORMAT, _VERSION = "lowlift-release", 1
+#: What a damaged file may raise on the way to an object.
+_BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 _AUDITED = ("nmi", "mutual_information", "min_lift_leakage", "max_lift_leakage")
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What is known about the best that could have been reached."""
-
-    #: Among what the bound holds: "partitions".
-    scope: str
-    #: No member of the scope that satisfies the criterion has a larger NMI.
-    upper_bound: float
-    #: Whether the release reaches the bound, up to the rounding of float sums.
-    is_optimal: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,6 +68,10 @@ class Release:
         """
         verdict = audit(joint, channel, criterion)
         return cls(joint, channel, criterion, verdict, partition, certificate, mechanism)
+
+    def with_certificate(self, certificate: Certificate) -> Self:
+        """Return the same release with this certificate."""
+        return replace(self, certificate=certificate)
 
     def __repr__(self) -> str:
         word = "satisfied" if self.audit.is_satisfied else "VIOLATED"
@@ -169,7 +164,7 @@ class Release:
             "criterion": to_dict(self.criterion),
             "audit": {"is_satisfied": self.audit.is_satisfied}
             | {name: _number(getattr(self.audit, name)) for name in _AUDITED},
-            "certificate": None if self.certificate is None else asdict(self.certificate),
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
             "partition": None if self.partition is None else list(self.partition),
             "channel": {
                 "denominator": channel.denominator,
@@ -199,12 +194,12 @@ class Release:
             release = cls._from_dict(saved)
         except InvalidInput as error:
             raise InvalidInput(f"{name} is damaged: {error}") from error
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except _BROKEN as error:
             raise InvalidInput(
                 f"{name} is damaged: a part is missing or of the wrong kind "
                 f"({type(error).__name__})."
             ) from error
-        _check_stored_audit(release.audit, saved["audit"], name)
+        _check_stored_audit(release.audit, saved.get("audit"), name)
         return release
 
     @classmethod
@@ -214,12 +209,13 @@ class Release:
         joint = make(stored[key], stored["s_labels"], stored["x_labels"])
         part = saved["channel"]
         channel = Channel.from_atoms(
-            joint, part["atoms"], int(part["denominator"]), part["y_labels"]
+            joint, part["atoms"], _integer(part["denominator"]), part["y_labels"]
         )
         partition = None if saved["partition"] is None else Partition(_tuples(saved["partition"]))
         if partition is not None:
             _check_blocks(joint, channel, partition)
-        certificate = saved["certificate"] and Certificate(**saved["certificate"])
+        certified = saved["certificate"]
+        certificate = None if certified is None else Certificate.from_dict(certified)
         return cls.of(
             joint,
             channel,
@@ -257,6 +253,12 @@ def _agree(stored: Any, recomputed: float) -> bool:
     )
 
 
+def _integer(value: Any) -> int:
+    if type(value) is not int:
+        raise InvalidInput("the denominator must be a whole number.")
+    return value
+
+
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
 
@@ -264,9 +266,9 @@ def _tuples(value: Any) -> Any:
 def _check_blocks(joint: Joint, channel: Channel, partition: Partition) -> None:
     """Refuse a partition of other symbols, or one that an output's members straddle."""
     block_of = [partition.block_of[label] for label in joint.x_labels]
-    if len(partition.block_of) != joint.n_x or any(
-        len({block_of[x] for x in channel.atom(y)[0]}) > 1 for y in range(channel.n_y)
-    ):
+    used = [{block_of[x] for x in channel.atom(y)[0]} for y in range(channel.n_y)]
+    is_coarser = channel.denominator == 1 and len(partition) != channel.n_y
+    if len(partition.block_of) != joint.n_x or max(map(len, used)) > 1 or is_coarser:
         raise InvalidInput("the partition is not the channel's.")
 
 
@@ -297,8 +299,10 @@ def _refuse_constant(word: str) -> NoReturn:
 
 def _write_privately(path: Path, text: str) -> None:
     """Write a file of mode 0600 in full or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    import tempfile
+
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    draft = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -118,8 +118,8 @@ def tradeoff(
     all_criteria = tuple(criteria)
     if not all_joints or not all_criteria:
         raise InvalidInput("joints and criteria must not be empty.")
-    if jobs < 1:
-        raise InvalidInput(f"jobs must be 1 or more; got {jobs}.")
+    if not isinstance(jobs, int) or jobs < 1:
+        raise InvalidInput(f"jobs must be a whole number, 1 or more; got {jobs!r}.")
     tasks = [(k, joint, mechanism, all_criteria) for k, joint in enumerate(all_joints)]
     total, found = len(all_joints) * len(all_criteria), list[tuple[Any, ...]]()
     results = map(_rows_of, tasks) if jobs == 1 else _in_processes(tasks, jobs)

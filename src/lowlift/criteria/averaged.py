@@ -9,6 +9,7 @@ from typing import ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.criteria.pointwise import ALIP, violated
 from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, budget, split_budget
 from lowlift.errors import InvalidInput
 from lowlift.exact import at_most_exp, power_sum_at_most_exp, sqrt_at_most_expm1
@@ -36,6 +37,9 @@ def check_alpha(alpha: float) -> float:
 class _Averaged(BuiltIn):
     """Bounds a log measure of the lifts on the upper side, of their inverses on the lower."""
 
+    #: The lift that adds nothing to the lift-inverse measure.
+    neutral: ClassVar[float] = 1.0
+
     def _log_measures(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
         """Return the logs of the lift-inverse and of the lift-based measure."""
         raise NotImplementedError
@@ -50,8 +54,7 @@ class _Averaged(BuiltIn):
         if math.isinf(self.lower):
             return self._log_measures(lift_sy, p_s)[1]
         zeros = lift_sy == 0
-        # In the inverse measure a lift of 1 adds as little as can be; the lift-based one is kept.
-        low = self._log_measures(np.where(zeros, 1.0, lift_sy), p_s)[0]
+        low = self._log_measures(np.where(zeros, self.neutral, lift_sy), p_s)[0]
         if not math.isinf(self.upper):
             low = np.logaddexp(low, self._log_measures(lift_sy, p_s)[1])
         return np.asarray(low + ZERO_RISK * zeros.sum(axis=0))
@@ -72,15 +75,17 @@ class _Averaged(BuiltIn):
         return np.zeros(len(p_s))
 
     def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:
-        """Return tangents of the measures that a lift vector exceeds, at that vector."""
+        """Return tangents of the measures that a lift vector exceeds, and faces it is beyond."""
         self._refuse_unless_convex()
+        box = violated(self.half_spaces(p_s), lift_s)
         found = [
             (gradient, bound - value + gradient @ lift_s)
             for value, gradient, bound in self._tangents(lift_s, p_s)
             if value > bound
         ]
         normals = np.array([g for g, _ in found]).reshape(len(found), len(p_s))
-        return HalfSpaces(normals, np.array([o for _, o in found]))
+        offsets = np.array([o for _, o in found])
+        return HalfSpaces(np.r_[normals, box.normals], np.r_[offsets, box.offsets])
 
     def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
         raise NotImplementedError
@@ -143,6 +148,7 @@ class L1Lift(_Norm):
     lower: float
     upper: float
     kind: ClassVar[int] = 2
+    is_polyhedral = True
 
     @classmethod
     def split(cls, epsilon: float, lam: float) -> Self:
@@ -215,10 +221,10 @@ class Chi2Lift(_Norm):
         return sqrt_at_most_expm1(square, Fraction(side))
 
     def _largest(self, p_s: Floats) -> Floats:
-        return 1 + _expm1(self.upper) * np.sqrt((1 - p_s) / p_s)
+        return 1 + min(_expm1(self.upper), 1e300) * np.sqrt((1 - p_s) / p_s)
 
     def _smallest(self, p_s: Floats) -> Floats:
-        return np.maximum(0.0, 1 - _expm1(self.upper) * np.sqrt((1 - p_s) / p_s))
+        return np.maximum(0.0, 1 - min(_expm1(self.upper), 1e300) * np.sqrt((1 - p_s) / p_s))
 
     def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
         # The square root is a norm: its tangents are tighter than the square's.
@@ -251,10 +257,16 @@ class AlphaLift(_Averaged):
     lower: float
     upper: float
     kind: ClassVar[int] = 4
+    neutral: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_alpha(self.alpha)
+
+    @property
+    def is_box(self) -> bool:  # type: ignore[override]
+        """Whether alpha is infinite."""
+        return math.isinf(self.alpha)
 
     @classmethod
     def split(cls, alpha: float, epsilon: float, lam: float) -> Self:
@@ -269,6 +281,12 @@ class AlphaLift(_Averaged):
         """Return the log of the measure per output and side, in nats; inf for a zero lift below."""
         low, high = self._log_measures(lift_sy, p_s)
         return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
+    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:
+        """Return the log of (lift-based + lift-inverse measure) per output; ALIP's at inf."""
+        if self.is_box:
+            return ALIP(self.lower, self.upper).risk(lift_sy, p_s)
+        return super().risk(lift_sy, p_s)
 
     def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:
         """Decide one output from whole numbers proportional to P(s, y) and P(s), exactly."""
@@ -296,12 +314,12 @@ class AlphaLift(_Averaged):
         return power_sum_at_most_exp(positive, total, sign * Fraction(self.alpha), Fraction(side))
 
     def _largest(self, p_s: Floats) -> Floats:
-        scale = 1.0 if math.isinf(self.alpha) else p_s ** (-1 / self.alpha)
-        return np.full(len(p_s), math.exp(min(self.upper, 700))) * scale
+        if self.upper > 300:
+            return np.full(len(p_s), np.inf)
+        return math.exp(self.upper) * p_s ** (-1 / self.alpha)
 
     def _smallest(self, p_s: Floats) -> Floats:
-        scale = 1.0 if math.isinf(self.alpha) else p_s ** (1 / self.alpha)
-        return np.full(len(p_s), math.exp(-self.lower)) * scale
+        return np.asarray(math.exp(-self.lower) * p_s ** (1 / self.alpha))
 
     def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
         if math.isinf(self.alpha):

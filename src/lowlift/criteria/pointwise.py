@@ -13,7 +13,7 @@ from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, split_budg
 from lowlift.exact import at_most_exp
 from lowlift.kernels.lift import log_or_minus_inf
 
-__all__ = ["ALIP", "LDP", "LIP", "MaxLift"]
+__all__ = ["ALIP", "LDP", "LIP", "MaxLift", "violated"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -35,6 +35,8 @@ class _Box(BuiltIn):
     """``e**-lower <= l(s) <= e**upper`` for every s."""
 
     kind: ClassVar[int] = 0
+    is_box = True
+    is_polyhedral = True
 
     def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Return ``-log min_s l`` and ``log max_s l`` per output, in nats; inf for a zero lift."""
@@ -78,7 +80,7 @@ class _Box(BuiltIn):
 
     def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:
         """Return the half-spaces that a lift vector violates."""
-        return _violated(self.half_spaces(p_s), lift_s)
+        return violated(self.half_spaces(p_s), lift_s)
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,7 @@ class LDP(BuiltIn):
     epsilon: float
     lower: ClassVar[float] = math.inf
     kind: ClassVar[int] = 1
+    is_polyhedral = True
 
     @property
     def upper(self) -> float:
@@ -204,21 +207,20 @@ class LDP(BuiltIn):
         return at_most_exp(ratio.numerator, ratio.denominator, Fraction(self.epsilon))
 
     def half_spaces(self, p_s: Floats) -> HalfSpaces:
-        """Return the region itself: ``l(s) - e**epsilon l(s') <= 0`` for s != s'."""
-        n = len(p_s)
-        if self.epsilon > 700:
-            return HalfSpaces(np.zeros((0, n)), np.zeros(0))
-        pairs = [(s, t) for s in range(n) for t in range(n) if s != t]
-        normals = np.zeros((len(pairs), n))
-        for row, (s, t) in zip(normals, pairs, strict=True):
-            row[s], row[t] = 1.0, -math.exp(self.epsilon)
-        return HalfSpaces(normals, np.zeros(len(pairs)))
+        """Return the box around the region: lifts average to 1, so each is within e**+-epsilon."""
+        return LIP(self.epsilon).half_spaces(p_s)
 
     def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:
-        """Return the half-spaces that a lift vector violates."""
-        return _violated(self.half_spaces(p_s), lift_s)
+        """Return ``l(s) - e**epsilon l(t) <= 0`` for the largest and least lift, if broken."""
+        normal = np.zeros((1, len(p_s)))
+        s, t = int(lift_s.argmax()), int(lift_s.argmin())
+        if self.epsilon > 700 or lift_s[s] <= math.exp(self.epsilon) * lift_s[t]:
+            return HalfSpaces(normal[:0], np.zeros(0))
+        normal[0, s], normal[0, t] = 1.0, -math.exp(self.epsilon)
+        return HalfSpaces(normal, np.zeros(1))
 
 
-def _violated(spaces: HalfSpaces, lift_s: Floats) -> HalfSpaces:
+def violated(spaces: HalfSpaces, lift_s: Floats) -> HalfSpaces:
+    """Return the half-spaces in which a lift vector does not lie."""
     out = spaces.normals @ lift_s > spaces.offsets
     return HalfSpaces(spaces.normals[out], spaces.offsets[out])

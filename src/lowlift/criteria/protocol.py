@@ -99,9 +99,9 @@ def budget(value: Any, name: str) -> float:
     """Return a budget as a float: 0 or more, possibly inf."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not number >= 0 or isinstance(value, bool | str):
+    if not number >= 0 or isinstance(value, bool | np.bool_ | str):
         raise InvalidInput(
             f"{name} must be a number of nats, 0 or more (inf allowed); got {value!r}."
         )
@@ -124,6 +124,10 @@ class BuiltIn(ABC):
     kind: ClassVar[int]
     #: Whether mixing allowed outputs is allowed.
     is_convex: bool = True
+    #: Whether the region is a box of lifts, all of it given by `half_spaces`.
+    is_box: bool = False
+    #: Whether finitely many half-spaces are the region.
+    is_polyhedral: bool = False
 
     if TYPE_CHECKING:
 

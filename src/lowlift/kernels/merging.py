@@ -96,6 +96,8 @@ def _state(
     Leakages in nats against budgets, with the margin of `BuiltIn.screen`.
     """
     zeros, inverse, direct = _measures(kind, alpha, q, p_s)
+    if kind in (2, 3) and _measures(0, alpha, q, p_s)[1] >= _CAP:
+        return 0  # the cap was at work
     if kind == 0:
         low, high = math.log(inverse), math.log(direct)
     elif kind == 1:

@@ -8,11 +8,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import BuiltIn, Criterion, verdicts
 from lowlift.joint import Joint
 from lowlift.partition import Partition
-from lowlift.release import Certificate, Release
+from lowlift.release import Release
 
 __all__ = ["Grower", "Pool", "Progress", "grower_for", "release_blocks"]
 

@@ -68,10 +68,10 @@ def merge_subsets(
         if progress is not None:
             progress(done, len(high))
 
-    grower = grower_for(joint, criterion, placed)
-    blocks, allowed = grower.cover(high)
+    blocks, allowed = grower_for(joint, criterion, placed).cover(high)
     if allowed:
         return blocks + alone
+    grower = grower_for(joint, criterion)
     # Only the last block can have run out of symbols: it joins other blocks, then low-risk symbols.
     *rest, last = blocks
     for more in (rest, alone):

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import risky_symbols
+from lowlift.certificates import Certificate
 from lowlift.criteria import Criterion, verdicts
 from lowlift.joint import Joint
 from lowlift.mechanisms.blocks import release_blocks
 from lowlift.mechanisms.merging import merge_subsets
-from lowlift.release import Certificate, Release
+from lowlift.release import Release
 
 __all__ = ["PROVEN_SYMBOLS", "optimal_merging"]
 
@@ -172,11 +173,9 @@ def _neighbourhood(
     A block of more symbols than fit gives some of them one by one and the rest as one group.
     """
     p_x = joint.p_x
-    losses = np.array(
-        [p_x[b].sum() * np.log(p_x[b].sum()) - (p_x[b] * np.log(p_x[b])).sum() for b in blocks]
-    )
+    losses = np.array([-(p_x[b] * np.log(p_x[b] / p_x[b].sum())).sum() for b in blocks])
     losses = np.maximum(losses, 0.0)
-    first = int(rng.choice(len(blocks), p=losses / losses.sum()))
+    first = int(rng.choice(len(blocks), p=losses / losses.sum() if losses.any() else None))
     groups, chosen = list[list[int]](), set[int]()
     for k in [first, *rng.permutation(len(blocks)).tolist()]:
         room = _NEIGHBOURHOOD - len(groups)

@@ -94,7 +94,7 @@ def _weights(outputs: int | Sequence[float]) -> list[int]:
     else:
         try:
             shares = np.array(outputs, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidInput("outputs must be a number or a list of weights.") from error
         if shares.ndim != 1 or shares.size == 0 or not (np.isfinite(shares) & (shares > 0)).all():
             raise InvalidInput("the weights of outputs must be positive numbers, one per output.")

@@ -1,0 +1,413 @@
+"""Proven upper bounds on what any mechanism can keep of X, and how to check them again.
+
+A mechanism is a set of atoms (mass beta, posterior v) with ``sum beta v = P_X``, each v in the
+polytope Pi that the criterion allows, and keeps ``I(X;Y) = H(X) - sum beta H(v)``. So for any pi::
+
+    I(X;Y) = H(X) - pi . P_X - sum beta (H(v) - pi . v)
+          <= H(X) - pi . P_X - min over Pi of (H(v) - pi . v)
+
+`prove_floor` bounds that minimum from below by branch and bound. Nothing here knows how pi was
+found, so a bound can be checked by whoever has the joint, the criterion and pi.
+"""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.criteria import LIP, BuiltIn, Criterion
+from lowlift.errors import InvalidInput
+from lowlift.joint import Joint
+
+__all__ = ["Certificate", "Polytope", "Proof", "State", "prove_floor", "verify_certificate"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+#: By how much atoms keep away from the region's boundary, in lift: room for rounding to integers.
+MARGIN = 1e-8
+#: Relative room given to a tangent, which is computed in floats.
+_TANGENT = 1e-10
+#: Where the largest coordinate of v lies, for the jobs that the proof starts with.
+_EDGES = (1.0, 1 / 2, 1 / 3, 1 / 4)
+_CHUNK = 24
+_POINTS = 400
+#: Up to this many symbols a proof is too short to be worth a thread, or a question.
+_SMALL = 24
+#: Seconds between two questions whether to stop.
+_ASK = 0.2
+_UNIT = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proven about the best that could be reached, and what is needed to check it."""
+
+    #: Among what the bound holds: "partitions", or "mechanisms" for every mechanism there is.
+    scope: str
+    #: No member of the scope that satisfies the criterion has a larger NMI.
+    upper_bound: float
+    #: Whether the release reaches the bound, up to the gap asked for.
+    is_optimal: bool
+    #: The bound less the NMI of the release.
+    gap: float = math.nan
+    #: pi, and a proven lower bound of ``H(v) - pi . v`` over the allowed posteriors v.
+    duals: tuple[float, ...] = ()
+    floor: float = 0.0
+    #: Lift vectors at which tangents of a convex criterion were taken.
+    tangents: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write what a third party needs, with joint and criterion, to check the bound."""
+        Path(path).write_text(json.dumps(self.to_dict(), allow_nan=False), encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values; a gap that is not known is None."""
+        return asdict(self) | {"gap": None if math.isnan(self.gap) else self.gap}
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Self:
+        """Return the certificate that `to_dict` described."""
+        try:
+            return cls(
+                scope=str(saved["scope"]),
+                upper_bound=float(saved["upper_bound"]),
+                is_optimal=saved["is_optimal"] is True,
+                gap=math.nan if saved["gap"] is None else float(saved["gap"]),
+                duals=tuple(map(float, saved["duals"])),
+                floor=float(saved["floor"]),
+                tangents=tuple(tuple(map(float, point)) for point in saved["tangents"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"this is no certificate ({type(error).__name__}).") from error
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a certificate; `verify_certificate` checks it."""
+        try:
+            saved = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"{Path(path).name} is no certificate.") from error
+        if not isinstance(saved, dict):
+            raise InvalidInput(f"{Path(path).name} is no certificate.")
+        return cls.from_dict(saved)
+
+
+class Polytope:
+    """The posteriors v of X that a convex criterion allows, between an inner and an outer polytope.
+
+    Rows: the sum of v, the lift of each s, and tangents in lift space. The outer boxes hold every
+    allowed v whatever the rounding; the inner ones keep `MARGIN` away from the boundary.
+    """
+
+    def __init__(
+        self, joint: Joint, criterion: Criterion, members: Sequence[int] | None = None
+    ) -> None:
+        self.joint, self.criterion = joint, criterion
+        self.members = np.arange(joint.n_x) if members is None else np.array(members)
+        self.lift = np.ascontiguousarray(joint.lift[:, self.members])
+        self.p_x = joint.p_x[self.members] / joint.p_x[self.members].sum()
+        self.n_x = len(self.members)
+        if allows_only_one(criterion):
+            self.criterion = LIP(0.0)
+        spaces = self.criterion.half_spaces(joint.p_s)  # type: ignore[attr-defined]
+        low, high = np.zeros(joint.n_s), np.full(joint.n_s, np.inf)
+        for normal, offset in zip(*spaces, strict=True):
+            s = int(np.flatnonzero(normal)[0])
+            if normal[s] > 0:
+                high[s] = min(high[s], offset / normal[s])
+            else:
+                low[s] = max(low[s], offset / normal[s])
+        # A lift in floats is off by lift_error, a power of e by a unit: both are within the pad.
+        least, most = self.lift.min(axis=1), self.lift.max(axis=1)
+        pad = 4 * (joint.lift_error + 8 * _UNIT) * np.maximum(most, 1.0)
+        # A face of the box around an averaged criterion moves its measure by P(s) times as much.
+        margin = np.full(joint.n_s, MARGIN) if self.is_box else MARGIN / joint.p_s
+        inner_low = low + np.where(low > 0, np.minimum(margin, 1e-3 * (1 - low)), 0.0)
+        inner_high = high - np.minimum(margin, 1e-3 * (high - 1))
+        self.rows = np.vstack([np.ones(self.n_x), self.lift])
+        self.outer = (
+            np.r_[1.0, np.maximum(low, least) - pad],
+            np.r_[1.0, np.minimum(high, most) + pad],
+        )
+        self.inner = (
+            np.r_[1.0, np.maximum(inner_low, least - pad)],
+            np.r_[1.0, np.minimum(inner_high, most + pad)],
+        )
+        #: Per tangent row, where it was taken, and for how long it has not been tight.
+        self.tangents: list[tuple[float, ...]] = []
+        self.idle = np.zeros(0, np.int64)
+        self._settle()
+
+    def _settle(self) -> None:
+        from lowlift.kernels import lp
+
+        n = self.n_x
+        self.outer_lo = np.r_[np.zeros(n), self.outer[0]]
+        self.outer_hi = np.r_[np.ones(n), self.outer[1]]
+        self.inner_lo = np.r_[np.zeros(n), self.inner[0]]
+        self.inner_hi = np.r_[np.ones(n), self.inner[1]]
+        sizes = np.abs(self.rows).max(axis=1)
+        self.largest = np.maximum(sizes, np.maximum(np.abs(self.outer[0]), np.abs(self.outer[1])))
+        self.start = lp.fresh_tableau(self.rows)
+
+    def cut(self, points: Floats, beyond: Floats | None = None) -> int:
+        """Add tangents at lift vectors outside the region, (|S|, k); return how many were new.
+
+        With `beyond`, one lift vector for each, only tangents that cut it off by more than the
+        rounding are added.
+        """
+        found = list[tuple[tuple[float, ...], Floats, float]]()
+        for k, point in enumerate(points.T):
+            spaces = self.criterion.cut(point, self.joint.p_s)  # type: ignore[attr-defined]
+            for normal, offset in zip(*spaces, strict=True):
+                reach = float(np.abs(normal) @ self.lift.max(axis=1)) + abs(offset)
+                if beyond is None or normal @ beyond[:, k] > offset + 1e3 * _TANGENT * reach:
+                    found.append((tuple(point.tolist()), normal, offset))
+        if not found:
+            return 0
+        self.tangents += [point for point, _, _ in found]
+        normal = np.array([normal for _, normal, _ in found])
+        offset = np.array([offset for _, _, offset in found])
+        rows = normal @ self.lift
+        reach = np.abs(normal) @ self.lift.max(axis=1) + np.abs(offset)
+        floor = rows.min(axis=1) - _TANGENT * reach
+        self.rows = np.vstack([self.rows, rows])
+        self.outer = np.r_[self.outer[0], floor], np.r_[self.outer[1], offset + _TANGENT * reach]
+        # Lift 1 stays inside whatever the margin.
+        room = (offset - normal.sum(axis=1)).clip(0)
+        self.inner = (
+            np.r_[self.inner[0], floor],
+            np.r_[self.inner[1], offset - np.minimum(MARGIN * reach, 1e-3 * room)],
+        )
+        self.idle = np.r_[self.idle, np.zeros(len(offset), np.int64)]
+        self._settle()
+        return len(offset)
+
+    def drop_idle(self, points: Floats, patience: int = 3) -> None:
+        """Drop tangents that were not tight at any of the vertices (k, |X|) of the last rounds."""
+        if not len(self.idle):
+            return
+        first = len(self.rows) - len(self.idle)
+        slack = self.inner[1][first:, None] - self.rows[first:] @ points.T
+        self.idle = np.where((slack < 1e-7).any(axis=1), 0, self.idle + 1)
+        keep = self.idle <= patience
+        if keep.all():
+            return
+        rows = np.r_[np.ones(first, np.bool_), keep]
+        self.rows = np.ascontiguousarray(self.rows[rows])
+        self.outer = self.outer[0][rows], self.outer[1][rows]
+        self.inner = self.inner[0][rows], self.inner[1][rows]
+        self.tangents = [p for p, kept in zip(self.tangents, keep, strict=True) if kept]
+        self.idle = self.idle[keep]
+        self._settle()
+
+    def lifts(self, points: Floats) -> Floats:
+        """Return the lift vectors of posteriors (k, |X|): (|S|, k)."""
+        return np.asarray(self.lift @ points.T)
+
+    @property
+    def is_box(self) -> bool:
+        """Whether the rows are boxes of lifts and nothing else."""
+        return isinstance(self.criterion, BuiltIn) and self.criterion.is_box
+
+
+def allows_only_one(criterion: Criterion) -> bool:
+    """Tell whether a budget of 0 leaves no lift but 1, as lifts average to 1."""
+    is_bound_above = getattr(criterion, "alpha", 2.0) > 1  # the alpha-lift of order 1 is always 1
+    zero = criterion.lower == 0 or (criterion.upper == 0 and is_bound_above)
+    return zero and isinstance(criterion, BuiltIn)
+
+
+class State(NamedTuple):
+    """Where a search stands: atoms so far, NMI reached, proven bound, seconds."""
+
+    columns: int
+    nmi: float
+    bound: float
+    seconds: float
+
+
+class Proof(NamedTuple):
+    """A proven lower bound of ``H(v) - pi . v``, what it took, and the lowest points met."""
+
+    floor: float
+    nodes: int
+    points: Floats
+    values: Floats
+
+
+def prove_floor(
+    polytope: Polytope,
+    pi: Floats,
+    cut: float,
+    upper: Floats,
+    *,
+    jobs: int = 1,
+    most_nodes: int = 2_000_000,
+    is_over: Callable[[], bool] | None = None,
+) -> Proof:
+    """Bound ``H(v) - pi . v`` from below over the outer polytope, stopping where `cut` is proven.
+
+    Parameters
+    ----------
+    polytope
+        Where v lies.
+    pi
+        Any duals, (|X|,).
+    cut
+        What to prove: below 0.
+    upper
+        Proven upper bounds of the coordinates of v, (|X|,).
+    jobs
+        Threads; the result does not depend on them.
+    most_nodes
+        Per part of the search.
+    is_over
+        Asked a few times a second; True ends the search early, with a true but weaker bound.
+
+    Guarantee
+        The floor is a true lower bound, for any pi and whatever stopped the search.
+    """
+    from lowlift.kernels import bounding
+
+    keys, lows, highs = _first_jobs(upper)
+    stop = np.zeros(1, np.int64)
+    bounds, nodes = np.full(len(keys), -math.inf), np.zeros(len(keys), np.int64)
+    box_hi = polytope.outer_hi.copy()
+    box_hi[: polytope.n_x] = upper
+
+    def part(first: int) -> tuple[Floats, Floats]:
+        which = slice(first, first + _CHUNK)
+        points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
+        bounding.prove(
+            polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi, cut,
+            keys[which], lows[which], highs[which], most_nodes, *polytope.start, stop,
+            bounds[which], nodes[which], points, values,
+        )  # fmt: skip
+        kept = values < -1e-8
+        return points[kept], values[kept]
+
+    firsts = range(0, len(keys), _CHUNK)
+    if polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL:
+        found = [part(first) for first in firsts]
+    else:
+        found = _in_threads(part, firsts, jobs, stop, is_over)
+    points = np.concatenate([p for p, _ in found])
+    values = np.concatenate([v for _, v in found])
+    return Proof(float(bounds.min()), int(nodes.sum()), points, values)
+
+
+def _in_threads(
+    part: Callable[[int], tuple[Floats, Floats]],
+    firsts: Sequence[int],
+    jobs: int,
+    stop: Ints,
+    is_over: Callable[[], bool] | None,
+) -> list[tuple[Floats, Floats]]:
+    """Run the parts in threads (the kernel holds no lock), asking now and then whether to stop."""
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            futures = [pool.submit(part, first) for first in firsts]
+            while wait(futures, timeout=_ASK).not_done:
+                if is_over is not None and is_over():
+                    stop[0] = 1
+                    break
+            return [future.result() for future in futures]
+        except BaseException:
+            stop[0] = 1
+            raise
+
+
+def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
+    """Split by the largest coordinate and where it lies; together the jobs cover the simplex."""
+    keys, lows, highs = [-1], [0.0], [_EDGES[-1]]
+    for low, high in zip(_EDGES[:0:-1], _EDGES[-2::-1], strict=True):
+        for k in np.flatnonzero(upper >= low).tolist():
+            keys.append(k)
+            lows.append(low)
+            highs.append(min(high, float(upper[k])))
+    return np.array(keys), np.array(lows), np.array(highs)
+
+
+def coordinate_bounds(polytope: Polytope) -> Floats:
+    """Return proven upper bounds of each coordinate over the outer polytope, (|X|,)."""
+    from lowlift.kernels import pricing
+
+    return pricing.largest_coordinates(
+        polytope.rows,
+        polytope.largest,
+        polytope.outer_lo,
+        polytope.outer_hi,
+        polytope.n_x,
+        *polytope.start,
+    )
+
+
+def information_bound(polytope: Polytope, pi: Floats, floor: float) -> float:
+    """Return H(X) - pi . P_X - floor in nats, rounded up."""
+    p = polytope.p_x
+    entropy = -math.fsum(p * np.log(p))
+    slack = 8 * (polytope.joint.n_x + 8) * _UNIT * (float(np.abs(pi) @ p) + entropy + 1)
+    return entropy - math.fsum(pi * p) - floor + slack
+
+
+def verify_certificate(
+    joint: Joint, criterion: Criterion, certificate: Certificate, *, time_limit: float = 600.0
+) -> bool:
+    """Prove the certificate's bound anew, from the joint, the criterion and its duals alone.
+
+    Parameters
+    ----------
+    joint, criterion
+        What the bound is claimed for.
+    certificate
+        Of scope "mechanisms".
+    time_limit
+        Seconds; a bound that is not proven by then counts as not verified.
+
+    Examples
+    --------
+    >>> import lowlift as ll
+    >>> joint, criterion = ll.Joint.random(3, 6, seed=0), ll.LIP(0.3)
+    >>> release = ll.random_response(joint, criterion)
+    >>> ll.verify_certificate(joint, criterion, release.certificate)
+    True
+    """
+    if certificate.scope != "mechanisms":
+        raise InvalidInput(
+            f'only a certificate of scope "mechanisms" can be verified; got {certificate.scope!r}.'
+        )
+    if certificate.upper_bound >= 1:
+        return True  # NMI is at most 1
+    pi = np.array(certificate.duals)
+    if pi.shape != (joint.n_x,) or not (np.isfinite(pi).all() and math.isfinite(certificate.floor)):
+        raise InvalidInput(f"the certificate must have {joint.n_x} finite duals; got {pi.size}.")
+    polytope = Polytope(joint, criterion)
+    if certificate.tangents:
+        points = np.array(certificate.tangents)
+        if points.ndim != 2 or points.shape[1] != joint.n_s or not (points >= 0).all():
+            raise InvalidInput("the certificate's tangents must be lift vectors.")
+        polytope.cut(points.T)
+    claimed = information_bound(polytope, pi, certificate.floor)
+    if claimed > certificate.upper_bound * joint.entropy_x + 1e-12:
+        return False
+    deadline = time.monotonic() + time_limit
+    proof = prove_floor(
+        polytope,
+        pi,
+        certificate.floor,
+        coordinate_bounds(polytope),
+        jobs=os.cpu_count() or 1,
+        is_over=lambda: time.monotonic() > deadline,
+    )
+    return proof.floor >= certificate.floor

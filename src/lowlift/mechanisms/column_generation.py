@@ -1,0 +1,405 @@
+"""Column generation for the random response: better atoms and tighter bounds until they meet."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.audit import risky_symbols
+from lowlift.certificates import (
+    MARGIN,
+    Polytope,
+    Proof,
+    State,
+    coordinate_bounds,
+    information_bound,
+    prove_floor,
+)
+from lowlift.kernels import pricing
+from lowlift.mechanisms.master import Atom, Master, Mixture
+
+__all__ = ["Outcome", "optimise", "split_support"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+_TOLERANCE = 1e-8
+_STEPS = 10
+
+
+class Outcome(NamedTuple):
+    """The mixture found, and the bound with its proof."""
+
+    atoms: Mixture
+    upper_bound: float
+    duals: Floats
+    floor: float
+    tangents: tuple[tuple[float, ...], ...]
+    is_closed: bool
+
+
+def optimise(
+    polytope: Polytope,
+    blocks: Sequence[Sequence[int]],
+    gap: float,
+    time_limit: float,
+    jobs: int,
+    progress: Callable[[State], object] | None = None,
+) -> Outcome:
+    """Return atoms of the polytope that mix to P_X, and a bound on what any could reach.
+
+    Parameters
+    ----------
+    polytope
+        Where atoms lie.
+    blocks
+        An allowed partition, as numbers of the polytope's symbols: the first feasible point.
+    gap
+        Stop when bound and NMI are this close.
+    time_limit, jobs, progress
+        As for `random_response`.
+    """
+    return _Search(polytope, blocks, gap, time_limit, jobs, progress).run()
+
+
+class _Search:
+    def __init__(
+        self,
+        polytope: Polytope,
+        blocks: Sequence[Sequence[int]],
+        gap: float,
+        time_limit: float,
+        jobs: int,
+        progress: Callable[[State], object] | None,
+    ) -> None:
+        self.start, self.time_limit = time.monotonic(), time_limit
+        self.polytope, self.gap, self.jobs, self.progress = polytope, gap, jobs, progress
+        self.entropy = float(-(polytope.p_x * np.log(polytope.p_x)).sum())
+        self.upper = coordinate_bounds(polytope)
+        # pi = -log u has floor 0: H(v) + sum v log u >= 0 because v <= u.
+        self.duals, self.floor = -np.log(self.upper), 0.0
+        self.tangents: tuple[tuple[float, ...], ...] = ()
+        self.bound = min(1.0, information_bound(polytope, self.duals, 0.0) / self.entropy)
+        self.is_stopped = self.is_proving = False
+        #: A round of pricing goes on while it gains this; tangents could go on for ever.
+        self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
+        self.master = Master(polytope.p_x)
+        self._first_columns(blocks)
+
+    # ---- what is where
+
+    @property
+    def nmi(self) -> float:
+        if self.master.artificial > 1e-10:
+            return 0.0
+        return 1 - self.master.cost / self.entropy
+
+    @property
+    def left(self) -> float:
+        return self.time_limit - (time.monotonic() - self.start)
+
+    def _tell(self) -> None:
+        if self.left <= 0:
+            self.is_stopped = True
+        if self.progress is not None:
+            seconds = time.monotonic() - self.start
+            state = State(len(self.master.atoms), self.nmi, self.bound, seconds)
+            self.is_stopped |= self.progress(state) is False
+
+    # ---- columns
+
+    def _first_columns(self, blocks: Sequence[Sequence[int]]) -> None:
+        """Singletons and blocks that are allowed, pairs, and a vertex near each symbol."""
+        polytope, n = self.polytope, self.polytope.n_x
+        for block in blocks:
+            members = np.array(block)
+            shares = polytope.p_x[members] / polytope.p_x[members].sum()
+            self.master.add_atoms(split_support(polytope.lift, members, shares))
+        # A symbol alone has the same lift whatever its weight: it needs no margin.
+        allowed = ~risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
+        self.master.add_atoms([(np.array([x]), np.ones(1)) for x in np.flatnonzero(allowed)])
+        if polytope.is_box:
+            lo, hi = polytope.inner
+            first, second, share = pricing.pairs(polytope.rows, lo, hi)
+            cost = -(share * np.log(share) + (1 - share) * np.log(1 - share))
+            self.pairs, self.pair_cost = (first, second, share), cost
+            self._add_pairs(_best_per_symbol(first, second, cost, n, 6))
+        noise = np.random.default_rng(0).normal(size=n)
+        for size in (1e-4, 0.2):
+            self._linearise(size * noise - np.log(self.upper), _near_corners(n), keep_all=True)
+        self.master.solve()
+
+    def _add_pairs(self, which: npt.NDArray[np.int64]) -> int:
+        first, second, share = (part[which] for part in self.pairs)
+        members = np.stack([first, second], axis=1)
+        shares = np.stack([share, 1 - share], axis=1)
+        return self.master.add_atoms(list(zip(members, shares, strict=True)))
+
+    def _price_pairs(self) -> int:
+        if not self.polytope.is_box:
+            return 0
+        first, second, share = self.pairs
+        pi = self.master.pi
+        net = self.pair_cost - share * pi[first] - (1 - share) * pi[second]
+        good = np.flatnonzero(net < -1e-9)
+        if not good.size:
+            return 0
+        best = _best_per_symbol(first[good], second[good], net[good], self.polytope.n_x, 4)
+        return self._add_pairs(good[best])
+
+    def _linearise(self, pi: Floats, starts: Floats, *, keep_all: bool = False) -> int:
+        """Add what successive linearisation finds; return the number of new atoms and cuts."""
+        if not len(starts):
+            return 0
+        polytope = self.polytope
+        points, values = pricing.linearise(
+            polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi,
+            pi, starts, *polytope.start, _STEPS,
+        )  # fmt: skip
+        if not self.is_proving:  # there, a tangent dropped would be met again
+            polytope.drop_idle(points[np.isfinite(values)])
+        good = np.isfinite(values) if keep_all else values < -_TOLERANCE
+        return self._admit(points[good])
+
+    def _admit(self, points: Floats) -> int:
+        """Add points that the criterion allows; cut off, or pull back, those that it does not."""
+        if not len(points):
+            return 0
+        if self.polytope.is_box:
+            return self.master.add(points)
+        outside = _excess(self.polytope, points) > 0
+        new = self.master.add(points[~outside]) if (~outside).any() else 0
+        if outside.any():
+            beyond = points[outside]
+            shares = _shares_inside(self.polytope, beyond)
+            # Tangents just outside the boundary are the deepest.
+            near = _toward(self.polytope, beyond, np.minimum(shares + 1e-6, 1.0))
+            lifts = self.polytope.lifts(near)
+            chosen = _spread(lifts, np.argsort(shares), 40)
+            new += self.polytope.cut(lifts[:, chosen], self.polytope.lifts(beyond[chosen]))
+            if not getattr(self.polytope.criterion, "is_polyhedral", False):
+                new += self.master.add(_toward(self.polytope, beyond, shares))
+        return new
+
+    def _price_triples(self) -> int:
+        """Add the best vertices of support 3, by symbol."""
+        polytope, n = self.polytope, self.polytope.n_x
+
+        def part(offset: int) -> Floats:
+            members, shares = np.zeros((n, 3), np.int64), np.zeros((n, 3))
+            values = np.zeros(n)
+            for first in range(offset, n, parts):
+                pricing.triples(
+                    polytope.rows, *polytope.inner, self.master.pi, first, 1e-7,
+                    members, shares, values,
+                )  # fmt: skip
+            points = np.zeros((int((values < 0).sum()), n))
+            np.put_along_axis(points, members[values < 0], shares[values < 0], axis=1)
+            return points
+
+        parts = 8
+        if self.jobs > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(self.jobs) as pool:
+                found = np.concatenate(list(pool.map(part, range(parts))))
+        else:
+            found = np.concatenate([part(offset) for offset in range(parts)])
+        return self.master.add(found) + self._linearise(self.master.pi, found) if len(found) else 0
+
+    def _converge(self, rounds: int) -> None:
+        """Price pairs to the end, then by successive linearisation, until neither finds any."""
+        for _ in range(rounds):
+            while self._price_pairs():
+                self.master.solve()
+            starts = np.concatenate([_near_corners(self.polytope.n_x), self.master.used_points()])
+            if not self._linearise(self.master.pi, starts):
+                break
+            before = self.master.cost
+            self.master.solve()
+            self._tell()
+            if self.is_stopped or before - self.master.cost < self.worthwhile:
+                break
+
+    # ---- the whole
+
+    def run(self) -> Outcome:
+        """Improve atoms and bound in turn until they are close enough or time is up."""
+        while True:
+            self._converge(30)
+            if self.master.artificial < 1e-10 or self.master.price > 1e3 or self.is_stopped:
+                break
+            self.master.raise_price()
+            self.master.solve()
+        self.master.close_artificial()
+        self.master.solve()
+        self._converge(30)
+        if self.polytope.is_box and 20 < self.polytope.n_x <= 400 and len(self.polytope.lift) > 2:
+            for _ in range(20):
+                before = self.master.cost
+                if self.is_stopped or not self._price_triples():
+                    break
+                self.master.solve()
+                self._converge(3)
+                if before - self.master.cost < 1e-5 * self.entropy:
+                    break
+        self._close_gap()
+        is_closed = self.bound - self.nmi <= self.gap
+        return Outcome(
+            self.master.used(), self.bound, self.duals, self.floor, self.tangents, is_closed
+        )
+
+    def _close_gap(self) -> None:
+        """Prove ever smaller targets at the master's duals; what the proofs find improves it."""
+        self.is_proving = True
+        goal = 0.9 * self.gap * self.entropy
+        target = max(goal, 0.05 * self.master.cost)
+        most_nodes, stalls = 2_000_000, 0
+        while self.bound - self.nmi > self.gap and stalls < 8 and most_nodes < 10**9:
+            begun = time.monotonic()
+            proof = self._prove(target, most_nodes)
+            self._tell()
+            if self.is_stopped:
+                return
+            new = self._learn(proof)
+            lowest = -float(proof.values.min(initial=0.0))
+            if proof.floor >= -target:
+                if not new and (target <= goal or stalls):
+                    return
+                spent = time.monotonic() - begun
+                is_quick = self.polytope.is_box and 40 * spent < self.left
+                target = goal if is_quick else max(goal, target / 4)
+            elif not new and lowest > target:
+                # Points below the cut that no atom may be: prove what holds down to them.
+                target, stalls = 1.05 * lowest, stalls + 1
+            elif not new:
+                most_nodes *= 8
+
+    def _learn(self, proof: Proof) -> int:
+        """Make atoms and tangents of the points that a proof met; return how many were new."""
+        rows = len(self.polytope.rows)
+        points = proof.points[np.argsort(proof.values)[:500]]
+        new = self._linearise(self.master.pi, proof.points)
+        if self.polytope.is_box:
+            new += self._admit(self._inside(points))
+        else:
+            self.polytope.drop_idle(proof.points, patience=8)
+            new += self._admit(points)
+        if new:
+            self.master.solve()
+            self._converge(4)
+        if len(self.polytope.rows) > rows:
+            self.upper = np.minimum(self.upper, coordinate_bounds(self.polytope))
+        return new
+
+    def _prove(self, target: float, most_nodes: int) -> Proof:
+        """Bound what the duals leave below zero, and keep the better upper bound."""
+        pi = self.master.pi
+
+        def is_over() -> bool:
+            self._tell()
+            return self.is_stopped
+
+        proof = prove_floor(
+            self.polytope, pi, -target, self.upper,
+            jobs=self.jobs, most_nodes=most_nodes, is_over=is_over,
+        )  # fmt: skip
+        bound = information_bound(self.polytope, pi, proof.floor) / self.entropy
+        if bound < self.bound:
+            self.bound, self.duals, self.floor = bound, pi, proof.floor
+            self.tangents = tuple(dict.fromkeys(self.polytope.tangents))
+        return proof
+
+    def _inside(self, points: Floats) -> Floats:
+        """Return the points of the outer polytope that lie in the inner one."""
+        lo, hi = self.polytope.inner
+        rows = self.polytope.rows @ points.T
+        inside = ((rows >= lo[:, None] - 1e-12) & (rows <= hi[:, None] + 1e-12)).all(axis=0)
+        return np.asarray(points[inside])
+
+
+def split_support(lift: Floats, members: npt.NDArray[np.int64], shares: Floats) -> list[Atom]:
+    """Return atoms of the same lift with linearly independent columns that mix to this one.
+
+    Along a direction that keeps the lift, both ends are reached where a share becomes 0; entropy
+    is concave, so they are together no worse. Ends at supports of at most rank P(s|x).
+    """
+    if len(members) == 1:
+        return [(members, shares)]
+    _, sizes, directions = np.linalg.svd(lift[:, members])
+    rank = int((sizes > 1e-9 * sizes[0]).sum())
+    if rank == len(members):
+        return [(members, shares)]
+    direction = directions[-1]
+    out = []
+    for sign in (1.0, -1.0):
+        falls = sign * direction < -1e-12
+        if not falls.any():
+            return [(members, shares)]
+        moved = shares + (shares[falls] / (-sign * direction[falls])).min() * sign * direction
+        kept = moved > 1e-12
+        out += split_support(lift, members[kept], moved[kept] / moved[kept].sum())
+    return out
+
+
+def _near_corners(n: int) -> Floats:
+    points = np.full((n, n), 0.02 / n)
+    np.fill_diagonal(points, 1.0)
+    return points
+
+
+def _best_per_symbol(
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64],
+    cost: Floats,
+    n: int,
+    count: int,
+) -> npt.NDArray[np.int64]:
+    """Return the numbers of the `count` cheapest pairs of each symbol, as first and as second."""
+    best = []
+    for symbol in (first, second):
+        order = np.lexsort((cost, symbol))
+        sorted_symbol = symbol[order]
+        starts = np.searchsorted(sorted_symbol, np.arange(n))
+        rank = np.arange(len(order)) - starts[sorted_symbol]
+        best.append(order[rank < count])
+    return np.unique(np.concatenate(best))
+
+
+def _spread(points: Floats, order: npt.NDArray[np.int64], most: int) -> list[int]:
+    """Return the first points (|S|, k) in an order that differ by a few percent of lift - 1."""
+    chosen = list[int]()
+    for k in order.tolist():
+        scale = 0.03 * np.abs(points[:, k] - 1).max()
+        if all(np.abs(points[:, k] - points[:, other]).max() > scale for other in chosen):
+            chosen.append(k)
+            if len(chosen) == most:
+                break
+    return chosen
+
+
+def _excess(polytope: Polytope, points: Floats) -> Floats:
+    """Return how far the leakage of each posterior is beyond its budget, less a hair."""
+    criterion = polytope.criterion
+    lower, upper = criterion.leakage(np.maximum(polytope.lifts(points), 0.0), polytope.joint.p_s)
+    out = np.full(len(points), -math.inf)
+    for leakage, side in ((lower, criterion.lower), (upper, criterion.upper)):
+        if not math.isinf(side):
+            out = np.maximum(out, leakage - side + min(MARGIN / 2, 2e-4 * side))
+    return out
+
+
+def _shares_inside(polytope: Polytope, points: Floats) -> Floats:
+    """Return how far from P_X (lift 1) toward each point the criterion allows to go, in [0, 1]."""
+    low, high = np.zeros(len(points)), np.ones(len(points))
+    for _ in range(50):
+        middle = (low + high) / 2
+        inside = _excess(polytope, _toward(polytope, points, middle)) <= 0
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return low
+
+
+def _toward(polytope: Polytope, points: Floats, share: Floats) -> Floats:
+    return np.asarray(polytope.p_x + share[:, None] * (points - polytope.p_x))

@@ -1,0 +1,122 @@
+"""The linear program that mixes atoms: ``min sum beta H(v)``, ``sum beta v = P_X``, by HiGHS."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.errors import SolverFailed
+
+__all__ = ["Atom", "Master", "Mixture"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+#: A posterior: numbers of symbols, and their shares.
+Atom: TypeAlias = tuple[npt.NDArray[np.int64], Floats]
+#: Masses and posteriors that together are P_X.
+Mixture: TypeAlias = list[tuple[float, Atom]]
+
+_NONE = 1e-11
+
+
+class Master:
+    """Atoms so far, their best mixture, and its duals.
+
+    The first |X| columns are artificial: each symbol alone at a high price. They keep the program
+    feasible and the duals bounded until the atoms suffice, and are then closed.
+    """
+
+    def __init__(self, p_x: Floats, price: float = 4.0) -> None:
+        import highspy
+
+        n = len(p_x)
+        self.n, self.price = n, price
+        self.solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        for name, value in (("output_flag", False), ("threads", 1)):
+            self.solver.setOptionValue(name, value)
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = 0, n
+        model.row_lower_ = model.row_upper_ = p_x
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_ = np.zeros(1, np.int32)
+        self.solver.passModel(model)
+        self.infinity = highspy.kHighsInf
+        self.optimal = highspy.HighsModelStatus.kOptimal
+        self.atoms: list[Atom] = []
+        self._seen: set[tuple[bytes, bytes]] = set()
+        self._add([(np.array([x]), np.ones(1)) for x in range(n)], np.full(n, price))
+        self.beta, self.pi, self.cost = np.zeros(n), np.zeros(n), np.inf
+
+    def _add(self, atoms: Sequence[Atom], costs: Floats) -> None:
+        sizes = [len(members) for members, _ in atoms]
+        starts = np.zeros(len(atoms), np.int32)
+        np.cumsum(sizes[:-1], out=starts[1:])
+        index = np.concatenate([members for members, _ in atoms]).astype(np.int32)
+        value = np.concatenate([shares for _, shares in atoms])
+        zeros, infinite = np.zeros(len(atoms)), np.full(len(atoms), self.infinity)
+        self.solver.addCols(len(atoms), costs, zeros, infinite, len(index), starts, index, value)
+        self.atoms += atoms
+
+    def add(self, points: npt.ArrayLike) -> int:
+        """Add posteriors (k, |X|) that are not there yet; return how many were new."""
+        return self.add_atoms([_atom_of(v) for v in np.atleast_2d(points)])
+
+    def add_atoms(self, atoms: Sequence[Atom]) -> int:
+        """Add sparse posteriors that are not there yet; return how many were new."""
+        new = []
+        for members, shares in atoms:
+            key = members.tobytes(), np.round(shares, 7).tobytes()
+            if key not in self._seen:
+                self._seen.add(key)
+                new.append((members, shares))
+        if new:
+            costs = np.array([-(shares * np.log(shares)).sum() for _, shares in new])
+            self._add(new, costs)
+        return len(new)
+
+    def solve(self) -> float:
+        """Solve; set beta, pi and the cost, H(X|Y) in nats."""
+        self.solver.run()
+        if self.solver.getModelStatus() != self.optimal:
+            raise SolverFailed("the linear program that mixes atoms was not solved.")
+        solution = self.solver.getSolution()
+        self.beta, self.pi = np.array(solution.col_value), np.array(solution.row_dual)
+        self.cost = float(self.solver.getInfo().objective_function_value)
+        return self.cost
+
+    @property
+    def artificial(self) -> float:
+        """The mass on artificial columns."""
+        return float(self.beta[: self.n].max())
+
+    def raise_price(self) -> None:
+        """Double the price of the artificial columns."""
+        self.price *= 2
+        columns = np.arange(self.n, dtype=np.int32)
+        self.solver.changeColsCost(self.n, columns, np.full(self.n, self.price))
+
+    def close_artificial(self) -> None:
+        """Fix the artificial columns at 0."""
+        columns, zeros = np.arange(self.n, dtype=np.int32), np.zeros(self.n)
+        self.solver.changeColsBounds(self.n, columns, zeros, zeros)
+
+    def used(self) -> Mixture:
+        """Return the atoms that carry mass, each with it."""
+        return [
+            (float(self.beta[k]), self.atoms[k])
+            for k in np.flatnonzero(self.beta > _NONE).tolist()
+            if k >= self.n
+        ]
+
+    def used_points(self) -> Floats:
+        """Return the atoms that carry mass as posteriors, (k, |X|)."""
+        used = self.used()
+        points = np.zeros((len(used), self.n))
+        for row, (_, (members, shares)) in zip(points, used, strict=True):
+            row[members] = shares
+        return points
+
+
+def _atom_of(v: Floats) -> Atom:
+    members = np.flatnonzero(v > _NONE)
+    return members, v[members] / v[members].sum()

@@ -1,0 +1,175 @@
+"""The optimal random response: the best that a convex criterion allows, with a proven bound."""
+
+import os
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from lowlift.audit import audit, risky_symbols
+from lowlift.certificates import Certificate, Polytope, State
+from lowlift.channel import MAX_DENOMINATOR, Channel, largest_remainders
+from lowlift.criteria import Criterion
+from lowlift.errors import InvalidInput
+from lowlift.exact import integers_of
+from lowlift.joint import Joint
+from lowlift.mechanisms.balanced import balanced_channel
+from lowlift.mechanisms.blocks import release_blocks
+from lowlift.mechanisms.master import Mixture
+from lowlift.mechanisms.merging import merge_subsets
+from lowlift.release import Release
+
+__all__ = ["check_convex", "random_response", "round_atoms"]
+
+
+def random_response(
+    joint: Joint,
+    criterion: Criterion,
+    *,
+    gap: float = 1e-6,
+    time_limit: float = 60.0,
+    jobs: int | None = None,
+    progress: Callable[[State], object] | None = None,
+) -> Release:
+    """Return the best mechanism that satisfies a convex criterion, and a bound on all others.
+
+    Solves ``min sum beta H(v)`` over atoms v of ``Pi = {v : lift of v in the region}`` with
+    ``sum beta v = P_X`` (AORR, equation 12; ORR for LIP and LDP) by column generation, and proves
+    by branch and bound how much any mechanism could keep.
+
+    Parameters
+    ----------
+    joint
+        P(s, x).
+    criterion
+        LIP, ALIP, MaxLift, LDP, L1Lift and Chi2Lift with ``lower=math.inf``, AlphaLift; or your own
+        with ``half_spaces`` and ``cut``.
+    gap
+        Stop when the proven bound on NMI is this close.
+    time_limit
+        Seconds; then the best so far is returned with the bound so far.
+    jobs
+        Threads; default: all cores. A result stopped by `gap` does not depend on it.
+    progress
+        Called with a `State` (columns, nmi, bound, seconds); returning False stops the search.
+
+    Returns
+    -------
+    Release
+        With a certificate of scope "mechanisms": `upper_bound`, `gap`, and what is needed to prove
+        the bound anew (`verify_certificate`).
+
+    Raises
+    ------
+    InvalidInput
+        For a criterion that is not convex, or gap or time_limit not positive.
+
+    Guarantee
+        The release satisfies the criterion by the exact audit of its integer weights; it is never
+        below `subset_merging`. At most |X| outputs. The bound holds for every mechanism.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import LIP
+    >>> release = random_response(Joint.random(5, 17, seed=0), LIP(0.5))
+    >>> round(release.audit.nmi, 5), release.certificate.gap <= 1e-6
+    (0.84951, True)
+    """
+    check_convex(criterion)
+    for name, value in (("gap", gap), ("time_limit", time_limit)):
+        if not value > 0:
+            raise InvalidInput(f"{name} must be positive; got {value!r}.")
+    if not risky_symbols(joint, criterion).any():
+        certificate = Certificate("mechanisms", 1.0, is_optimal=True, gap=0.0)
+        alone = [[x] for x in range(joint.n_x)]
+        return release_blocks(joint, criterion, alone, "random_response", certificate)
+    from lowlift.mechanisms.column_generation import optimise
+
+    blocks = merge_subsets(joint, criterion)
+    polytope = Polytope(joint, criterion)
+    found = optimise(polytope, blocks, gap, time_limit, jobs or os.cpu_count() or 1, progress)
+    release = release_blocks(joint, criterion, blocks, "random_response")
+    for channel in (
+        round_atoms(joint, criterion, found.atoms),
+        balanced_channel(joint, found.atoms) if is_tight(criterion) else None,
+    ):
+        if channel is not None:
+            other = Release.of(joint, channel, criterion, mechanism="random_response")
+            if other.audit.is_satisfied and other.audit.nmi > release.audit.nmi:
+                release = other
+    reached = found.upper_bound - release.audit.nmi
+    certificate = Certificate(
+        "mechanisms",
+        found.upper_bound,
+        is_optimal=reached <= gap,
+        gap=reached,
+        duals=tuple(found.duals.tolist()),
+        floor=found.floor,
+        tangents=found.tangents,
+    )
+    return release.with_certificate(certificate)
+
+
+def check_convex(criterion: Criterion) -> None:
+    """Refuse a criterion that is not convex, or that cannot say where it ends."""
+    if not getattr(criterion, "is_convex", True):
+        raise InvalidInput(
+            f"the random response needs a convex criterion; {criterion} is not: mixing two "
+            "allowed outputs can break its lower (lift-inverse) side. Use lower=math.inf, ALIP or "
+            "AlphaLift, or a merging mechanism."
+        )
+    if not (hasattr(criterion, "half_spaces") and hasattr(criterion, "cut")):
+        raise InvalidInput(
+            "the random response needs the criterion's half_spaces and cut; "
+            f"{type(criterion).__name__} has not both. Use a merging mechanism."
+        )
+
+
+def is_tight(criterion: Criterion) -> bool:
+    """Tell whether hardly any lift but 1 is allowed, so that rounding would break the bound."""
+    return min(criterion.lower, criterion.upper) < 1e-6
+
+
+def round_atoms(joint: Joint, criterion: Criterion, atoms: Mixture) -> Channel | None:
+    """Return the atoms as integer weights that pass the exact audit; None if they do not.
+
+    Each row P(y|x) is rounded by largest remainders to a denominator of 2**48. An output too small
+    to survive that is folded into a larger one, which convexity allows.
+    """
+    weights = _rounded(joint, atoms)
+    while weights:
+        channel = _channel_of(joint, weights)
+        verdict = audit(joint, channel, criterion)
+        if verdict.is_satisfied:
+            return channel
+        # Fold the smallest output that fails into the largest that does not.
+        failing = np.flatnonzero(~verdict.allowed)
+        if len(failing) == channel.n_y:
+            return None
+        small = int(failing[np.argmin(verdict.p_y[failing])])
+        large = int(np.argmax(np.where(verdict.allowed, verdict.p_y, -1.0)))
+        for x, weight in weights[small].items():
+            weights[large][x] = weights[large].get(x, 0) + weight
+        del weights[small]
+    return None
+
+
+def _rounded(joint: Joint, atoms: Mixture) -> list[dict[int, int]]:
+    """Return the weights of each output by symbol; none when a symbol is in no atom."""
+    rows: list[dict[int, float]] = [{} for _ in range(joint.n_x)]
+    for k, (beta, (members, shares)) in enumerate(atoms):
+        for x, share in zip(members.tolist(), shares.tolist(), strict=True):
+            rows[x][k] = beta * share
+    if not all(rows):
+        return []
+    weights: list[dict[int, int]] = [{} for _ in atoms]
+    for x, row in enumerate(rows):
+        shares = integers_of(np.array(list(row.values()))).tolist()
+        for k, weight in zip(row, largest_remainders(shares, MAX_DENOMINATOR), strict=True):
+            if weight:
+                weights[k][x] = weight
+    return [atom for atom in weights if atom]
+
+
+def _channel_of(joint: Joint, weights: Sequence[dict[int, int]]) -> Channel:
+    atoms = [(list(atom), list(atom.values())) for atom in weights]
+    return Channel.from_atoms(joint, atoms, MAX_DENOMINATOR)
