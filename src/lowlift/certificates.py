@@ -119,12 +119,11 @@ class Polytope:
             self.criterion = LIP(0.0)
         spaces = self.criterion.half_spaces(joint.p_s)  # type: ignore[attr-defined]
         low, high = np.zeros(joint.n_s), np.full(joint.n_s, np.inf)
-        for normal, offset in zip(*spaces, strict=True):
-            s = int(np.flatnonzero(normal)[0])
-            if normal[s] > 0:
-                high[s] = min(high[s], offset / normal[s])
-            else:
-                low[s] = max(low[s], offset / normal[s])
+        face = np.abs(spaces.normals).argmax(axis=1)  # each is a face of a box
+        size = spaces.normals.sum(axis=1)
+        above = size > 0
+        np.minimum.at(high, face[above], spaces.offsets[above] / size[above])
+        np.maximum.at(low, face[~above], spaces.offsets[~above] / size[~above])
         # A lift in floats is off by lift_error, a power of e by a unit: both are within the pad.
         least, most = self.lift.min(axis=1), self.lift.max(axis=1)
         pad = 4 * (joint.lift_error + 8 * _UNIT) * np.maximum(most, 1.0)
@@ -132,15 +131,14 @@ class Polytope:
         margin = np.full(joint.n_s, MARGIN) if self.is_box else MARGIN / joint.p_s
         inner_low = low + np.where(low > 0, np.minimum(margin, 1e-3 * (1 - low)), 0.0)
         inner_high = high - np.minimum(margin, 1e-3 * (high - 1))
-        self.rows = np.vstack([np.ones(self.n_x), self.lift])
-        self.outer = (
-            np.r_[1.0, np.maximum(low, least) - pad],
-            np.r_[1.0, np.minimum(high, most) + pad],
-        )
-        self.inner = (
-            np.r_[1.0, np.maximum(inner_low, least - pad)],
-            np.r_[1.0, np.minimum(inner_high, most + pad)],
-        )
+        self.rows = np.ones((joint.n_s + 1, self.n_x))
+        self.rows[1:] = self.lift
+        boxes = np.ones((4, joint.n_s + 1))
+        np.subtract(np.maximum(low, least), pad, out=boxes[0, 1:])
+        np.add(np.minimum(high, most), pad, out=boxes[1, 1:])
+        np.maximum(inner_low, least - pad, out=boxes[2, 1:])
+        np.minimum(inner_high, most + pad, out=boxes[3, 1:])
+        self.outer, self.inner = (boxes[0], boxes[1]), (boxes[2], boxes[3])
         #: Per tangent row, where it was taken, and for how long it has not been tight.
         self.tangents: list[tuple[float, ...]] = []
         self.idle = np.zeros(0, np.int64)
@@ -149,11 +147,11 @@ class Polytope:
     def _settle(self) -> None:
         from lowlift.kernels import lp
 
-        n = self.n_x
-        self.outer_lo = np.r_[np.zeros(n), self.outer[0]]
-        self.outer_hi = np.r_[np.ones(n), self.outer[1]]
-        self.inner_lo = np.r_[np.zeros(n), self.inner[0]]
-        self.inner_hi = np.r_[np.ones(n), self.inner[1]]
+        zeros, ones = np.zeros(self.n_x), np.ones(self.n_x)
+        self.outer_lo = np.concatenate([zeros, self.outer[0]])
+        self.outer_hi = np.concatenate([ones, self.outer[1]])
+        self.inner_lo = np.concatenate([zeros, self.inner[0]])
+        self.inner_hi = np.concatenate([ones, self.inner[1]])
         sizes = np.abs(self.rows).max(axis=1)
         self.largest = np.maximum(sizes, np.maximum(np.abs(self.outer[0]), np.abs(self.outer[1])))
         self.start = lp.fresh_tableau(self.rows)
@@ -284,8 +282,11 @@ def prove_floor(
     box_hi = polytope.outer_hi.copy()
     box_hi[: polytope.n_x] = upper
 
+    is_small = polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL
+    chunk = len(keys) if is_small else _CHUNK
+
     def part(first: int) -> tuple[Floats, Floats]:
-        which = slice(first, first + _CHUNK)
+        which = slice(first, first + chunk)
         points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
         bounding.prove(
             polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi, cut,
@@ -295,11 +296,8 @@ def prove_floor(
         kept = values < -1e-8
         return points[kept], values[kept]
 
-    firsts = range(0, len(keys), _CHUNK)
-    if polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL:
-        found = [part(first) for first in firsts]
-    else:
-        found = _in_threads(part, firsts, jobs, stop, is_over)
+    firsts = range(0, len(keys), chunk)
+    found = [part(0)] if is_small else _in_threads(part, firsts, jobs, stop, is_over)
     points = np.concatenate([p for p, _ in found])
     values = np.concatenate([v for _, v in found])
     return Proof(float(bounds.min()), int(nodes.sum()), points, values)

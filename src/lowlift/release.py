@@ -69,6 +69,10 @@ class Release:
         verdict = audit(joint, channel, criterion)
         return cls(joint, channel, criterion, verdict, partition, certificate, mechanism)
 
+    def with_partition(self, partition: Partition | None) -> Self:
+        """Return the same release with this partition."""
+        return replace(self, partition=partition)
+
     def with_certificate(self, certificate: Certificate) -> Self:
         """Return the same release with this certificate."""
         return replace(self, certificate=certificate)

@@ -329,15 +329,16 @@ def prove(
     tableaus = np.empty((_HEIGHT + 1, r, n + r))
     bases, places = np.empty((_HEIGHT + 1, r), np.int64), np.empty((_HEIGHT + 1, n + r), np.int64)
     leasts, mosts = np.empty((_HEIGHT + 1, n_x)), np.empty((_HEIGHT + 1, n_x))
-    s_height, s_depth = np.empty(_STACK, np.int64), np.empty(_STACK, np.int64)
-    s_keys = np.empty((_STACK, _LEVELS), np.int64)
-    s_low, s_high = np.empty((_STACK, _LEVELS)), np.empty((_STACK, _LEVELS))
-    s_cap, s_bound = np.empty(_STACK), np.empty(_STACK)
+    room = min(_STACK, _HEIGHT * (n_x + 2))  # depth first: a node's children per level
+    s_height, s_depth = np.empty(room, np.int64), np.empty(room, np.int64)
+    s_keys = np.empty((room, _LEVELS), np.int64)
+    s_low, s_high = np.empty((room, _LEVELS)), np.empty((room, _LEVELS))
+    s_cap, s_bound = np.empty(room), np.empty(room)
     keys, low, high = np.empty(_LEVELS, np.int64), np.empty(_LEVELS), np.empty(_LEVELS)
     start, slope = np.empty(_LEVELS), np.empty(_LEVELS)
     is_key = np.zeros(n_x, np.bool_)
     lo, hi, cost = box_lo.copy(), box_hi.copy(), np.zeros(n)
-    x, net = np.zeros(n + r), np.zeros(n)
+    x, net, y = np.zeros(n + r), np.zeros(n), np.zeros(r)
     for job in range(job_key.size):
         tableaus[0], bases[0], places[0] = tableau, basis, place
         leasts[0], mosts[0] = box_lo[:n_x], box_hi[:n_x]
@@ -381,7 +382,7 @@ def prove(
                 )  # fmt: skip
                 status, now, error, _ = minimise(
                     rows, largest, tableaus[height], bases[height], places[height], cost, lo, hi,
-                    cut - constant, _PIVOTS, x, net,
+                    cut - constant, _PIVOTS, x, net, y,
                 )  # fmt: skip
                 now += constant
                 bound = max(bound, now)
@@ -413,7 +414,7 @@ def prove(
             level, point = _what_to_split(
                 depth, keys, is_key, low, high, jointly, x, pi, cost, start, slope
             )
-            if level < 0 or height >= _HEIGHT or top + n_x + 2 >= _STACK:
+            if level < 0 or height >= _HEIGHT or top + n_x + 2 >= room:
                 worst = min(worst, bound)
                 continue
             if level < depth:

@@ -256,6 +256,7 @@ def minimise(
     most_pivots: int,
     x: Floats,
     net: Floats,
+    y: Floats,
 ) -> tuple[int, float, float, int]:
     """Minimise, going on from the tableau as it is; stop once the bound passes the cutoff.
 
@@ -271,8 +272,8 @@ def minimise(
         Give up after so many.
     x
         Receives the point (v, rows v), (n + r,).
-    net
-        Receives ``cost - rows' y`` of the bound, (n,).
+    net, y
+        Receive ``cost - rows' y`` of the bound, (n,), and its multipliers, (r,).
 
     Returns
     -------
@@ -280,7 +281,7 @@ def minimise(
         The status, the bound, the error of each `net`, the number of pivots.
     """
     r, n = rows.shape
-    reduced, basic, y = np.empty(n + r), np.empty(r), np.empty(r)
+    reduced, basic = np.empty(n + r), np.empty(r)
     ratios, columns = np.empty(n + r), np.empty(n + r, np.int64)
     _start(tableau, basis, place, cost, lo, hi, reduced, x, basic)
     status, pivots, bound, error = LIMIT, 0, -math.inf, 0.0

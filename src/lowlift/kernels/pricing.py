@@ -10,9 +10,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.kernels.lp import OPTIMAL, minimise
+from lowlift.kernels.lp import OPTIMAL, fresh_tableau, minimise
 
-__all__ = ["largest_coordinates", "linearise", "pairs", "triples"]
+__all__ = ["largest_coordinates", "linearise", "mix", "pairs", "triples"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ def linearise(
     r, n = rows.shape
     n_x = pi.size
     work, work_basis, work_place = tableau.copy(), basis.copy(), place.copy()
-    x, net, cost = np.zeros(n + r), np.zeros(n), np.zeros(n)
+    x, net, cost, y = np.zeros(n + r), np.zeros(n), np.zeros(n), np.zeros(r)
     found, values = np.zeros(starts.shape), np.full(starts.shape[0], math.inf)
     for k in range(starts.shape[0]):
         if k % 50 == 0:  # rounding piles up in a tableau
@@ -65,7 +65,7 @@ def linearise(
             for j in range(n_x):
                 cost[j] = -math.log(max(x[j], 0.0) + smooth) - pi[j]
             status = minimise(
-                rows, largest, work, work_basis, work_place, cost, lo, hi, math.inf, 500, x, net
+                rows, largest, work, work_basis, work_place, cost, lo, hi, math.inf, 500, x, net, y
             )[0]
             if status != OPTIMAL:
                 break
@@ -99,12 +99,13 @@ def largest_coordinates(
     """Return upper bounds of each v_x on the polytope, (|X|,), true whatever the rounding."""
     r, n = rows.shape
     work, work_basis, work_place = tableau.copy(), basis.copy(), place.copy()
-    x, net, cost, out = np.zeros(n + r), np.zeros(n), np.zeros(n), np.ones(n_x)
+    x, net, cost, y = np.zeros(n + r), np.zeros(n), np.zeros(n), np.zeros(r)
+    out = np.ones(n_x)
     for j in range(n_x):
         cost[:] = 0.0
         cost[j] = -1.0
         bound = minimise(
-            rows, largest, work, work_basis, work_place, cost, lo, hi, math.inf, 500, x, net
+            rows, largest, work, work_basis, work_place, cost, lo, hi, math.inf, 500, x, net, y
         )[1]
         out[j] = min(1.0, -bound)
     return out
@@ -216,3 +217,25 @@ def triples(
                             values[z] = value
                             members[z, 0], members[z, 1], members[z, 2] = first, b, c
                             shares[z, 0], shares[z, 1], shares[z, 2] = va, vb, vc
+
+
+@numba.njit(cache=True, nogil=True)
+def mix(atoms: Floats, p_x: Floats) -> tuple[bool, Floats, Floats]:
+    """Solve ``min sum beta H(v)`` with ``sum beta v = p_x`` for a few atoms: the columns, (|X|, k).
+
+    Returns whether it was solved, beta (k,), and the duals (|X|,).
+    """
+    n, k = atoms.shape
+    cost = np.zeros(k)
+    for j in range(k):
+        for i in range(n):
+            if atoms[i, j] > 0:
+                cost[j] -= atoms[i, j] * math.log(atoms[i, j])
+    lo, hi = np.zeros(k + n), np.ones(k + n)
+    lo[k:], hi[k:] = p_x, p_x
+    tableau, basis, place = fresh_tableau(atoms)
+    x, net, y = np.zeros(k + n), np.zeros(k), np.zeros(n)
+    status = minimise(
+        atoms, np.ones(n), tableau, basis, place, cost, lo, hi, math.inf, 2000, x, net, y
+    )[0]
+    return status == OPTIMAL, np.maximum(x[:k], 0.0), y

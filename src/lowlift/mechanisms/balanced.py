@@ -16,8 +16,8 @@ from lowlift.mechanisms.master import Mixture
 __all__ = ["balanced_channel", "balanced_weights"]
 
 
-def balanced_channel(joint: Joint, atoms: Mixture) -> Channel | None:
-    """Return the channel of exact lift 1 that is nearest to a mixture of atoms, if there is one.
+def balanced_channel(joint: Joint, atoms: Mixture) -> Channel:
+    """Return the channel of exact lift 1 that is nearest to a mixture of atoms.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def balanced_channel(joint: Joint, atoms: Mixture) -> Channel | None:
     rest = [x for x, w in enumerate(left) if w]
     if rest:
         outputs.append((rest, [left[x] for x in rest]))
-    return Channel.from_atoms(joint, outputs, MAX_DENOMINATOR) if outputs else None
+    return Channel.from_atoms(joint, outputs, MAX_DENOMINATOR)
 
 
 def balanced_weights(joint: Joint, members: Sequence[int]) -> list[int] | None:

@@ -27,6 +27,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 _TOLERANCE = 1e-8
 _STEPS = 10
+#: Up to this many symbols, pairs alone are tried first.
+_SMALL = 24
 
 
 class Outcome(NamedTuple):
@@ -85,8 +87,11 @@ class _Search:
         self.is_stopped = self.is_proving = False
         #: A round of pricing goes on while it gains this; tangents could go on for ever.
         self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
-        self.master = Master(polytope.p_x)
-        self._first_columns(blocks)
+        self.blocks = blocks
+        if polytope.is_box:
+            first, second, share = pricing.pairs(polytope.rows, *polytope.inner)
+            self.pairs = first, second, share
+            self.pair_cost = -(share * np.log(share) + (1 - share) * np.log(1 - share))
 
     # ---- what is where
 
@@ -110,10 +115,39 @@ class _Search:
 
     # ---- columns
 
-    def _first_columns(self, blocks: Sequence[Sequence[int]]) -> None:
+    def _by_pairs(self) -> Outcome | None:
+        """Return the best mixture of symbols and pairs, if it proves good enough at once."""
+        polytope, n = self.polytope, self.polytope.n_x
+        first, second, share = self.pairs
+        alone = np.flatnonzero(~risky_symbols(polytope.joint, polytope.criterion)[polytope.members])
+        atoms = np.zeros((n, len(alone) + len(share)))
+        atoms[alone, np.arange(len(alone))] = 1.0
+        columns = np.arange(len(alone), atoms.shape[1])
+        atoms[first, columns], atoms[second, columns] = share, 1 - share
+        if not atoms.shape[1] or not atoms.any(axis=1).all():
+            return None
+        is_solved, beta, pi = pricing.mix(atoms, polytope.p_x)
+        used = np.flatnonzero(beta > 1e-11)
+        if not is_solved or np.abs(atoms[:, used] @ beta[used] - polytope.p_x).max() > 1e-12:
+            return None
+        target = 0.9 * self.gap * self.entropy
+        proof = prove_floor(polytope, pi, -target, self.upper)
+        bound = information_bound(polytope, pi, proof.floor) / self.entropy
+        points = atoms[:, used].T
+        costs = -(points * np.log(np.where(points > 0, points, 1.0))).sum(axis=1)
+        if bound - (1 - float(beta[used] @ costs) / self.entropy) > self.gap:
+            return None
+        mixture = [
+            (float(beta[k]), (members, atoms[members, k]))
+            for k in used.tolist()
+            for members in [np.flatnonzero(atoms[:, k])]
+        ]
+        return Outcome(mixture, bound, pi, proof.floor, (), is_closed=True)
+
+    def _first_columns(self) -> None:
         """Singletons and blocks that are allowed, pairs, and a vertex near each symbol."""
         polytope, n = self.polytope, self.polytope.n_x
-        for block in blocks:
+        for block in self.blocks:
             members = np.array(block)
             shares = polytope.p_x[members] / polytope.p_x[members].sum()
             self.master.add_atoms(split_support(polytope.lift, members, shares))
@@ -121,11 +155,8 @@ class _Search:
         allowed = ~risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
         self.master.add_atoms([(np.array([x]), np.ones(1)) for x in np.flatnonzero(allowed)])
         if polytope.is_box:
-            lo, hi = polytope.inner
-            first, second, share = pricing.pairs(polytope.rows, lo, hi)
-            cost = -(share * np.log(share) + (1 - share) * np.log(1 - share))
-            self.pairs, self.pair_cost = (first, second, share), cost
-            self._add_pairs(_best_per_symbol(first, second, cost, n, 6))
+            first, second, _ = self.pairs
+            self._add_pairs(_best_per_symbol(first, second, self.pair_cost, n, 6))
         noise = np.random.default_rng(0).normal(size=n)
         for size in (1e-4, 0.2):
             self._linearise(size * noise - np.log(self.upper), _near_corners(n), keep_all=True)
@@ -227,6 +258,12 @@ class _Search:
 
     def run(self) -> Outcome:
         """Improve atoms and bound in turn until they are close enough or time is up."""
+        if self.polytope.is_box and self.polytope.n_x <= _SMALL:
+            found = self._by_pairs()
+            if found is not None:
+                return found
+        self.master = Master(self.polytope.p_x)
+        self._first_columns()
         while True:
             self._converge(30)
             if self.master.artificial < 1e-10 or self.master.price > 1e3 or self.is_stopped:

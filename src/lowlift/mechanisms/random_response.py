@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lowlift.audit import audit, risky_symbols
+from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate, Polytope, State
-from lowlift.channel import MAX_DENOMINATOR, Channel, largest_remainders
+from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
-from lowlift.exact import integers_of
 from lowlift.joint import Joint
 from lowlift.mechanisms.balanced import balanced_channel
 from lowlift.mechanisms.blocks import release_blocks
@@ -88,14 +87,13 @@ def random_response(
     polytope = Polytope(joint, criterion)
     found = optimise(polytope, blocks, gap, time_limit, jobs or os.cpu_count() or 1, progress)
     release = release_blocks(joint, criterion, blocks, "random_response")
-    for channel in (
-        round_atoms(joint, criterion, found.atoms),
-        balanced_channel(joint, found.atoms) if is_tight(criterion) else None,
-    ):
-        if channel is not None:
-            other = Release.of(joint, channel, criterion, mechanism="random_response")
-            if other.audit.is_satisfied and other.audit.nmi > release.audit.nmi:
-                release = other
+    others = [round_atoms(joint, criterion, found.atoms, "random_response")]
+    if is_tight(criterion):
+        channel = balanced_channel(joint, found.atoms)
+        others.append(Release.of(joint, channel, criterion, mechanism="random_response"))
+    for other in others:
+        if other and other.audit.is_satisfied and other.audit.nmi > release.audit.nmi:
+            release = other
     reached = found.upper_bound - release.audit.nmi
     certificate = Certificate(
         "mechanisms",
@@ -129,21 +127,23 @@ def is_tight(criterion: Criterion) -> bool:
     return min(criterion.lower, criterion.upper) < 1e-6
 
 
-def round_atoms(joint: Joint, criterion: Criterion, atoms: Mixture) -> Channel | None:
+def round_atoms(
+    joint: Joint, criterion: Criterion, atoms: Mixture, mechanism: str
+) -> Release | None:
     """Return the atoms as integer weights that pass the exact audit; None if they do not.
 
-    Each row P(y|x) is rounded by largest remainders to a denominator of 2**48. An output too small
-    to survive that is folded into a larger one, which convexity allows.
+    Each row P(y|x) is rounded down to a denominator of 2**48, and the rest goes to its largest
+    entry. An output too small to survive that is folded into a larger one, which convexity allows.
     """
     weights = _rounded(joint, atoms)
     while weights:
-        channel = _channel_of(joint, weights)
-        verdict = audit(joint, channel, criterion)
+        release = Release.of(joint, _channel_of(joint, weights), criterion, mechanism=mechanism)
+        verdict = release.audit
         if verdict.is_satisfied:
-            return channel
+            return release
         # Fold the smallest output that fails into the largest that does not.
         failing = np.flatnonzero(~verdict.allowed)
-        if len(failing) == channel.n_y:
+        if len(failing) == len(weights):
             return None
         small = int(failing[np.argmin(verdict.p_y[failing])])
         large = int(np.argmax(np.where(verdict.allowed, verdict.p_y, -1.0)))
@@ -163,9 +163,12 @@ def _rounded(joint: Joint, atoms: Mixture) -> list[dict[int, int]]:
         return []
     weights: list[dict[int, int]] = [{} for _ in atoms]
     for x, row in enumerate(rows):
-        shares = integers_of(np.array(list(row.values()))).tolist()
-        for k, weight in zip(row, largest_remainders(shares, MAX_DENOMINATOR), strict=True):
-            if weight:
+        # Any whole numbers that sum to the denominator will do: the audit decides.
+        scale = MAX_DENOMINATOR / sum(row.values())
+        whole = {k: int(mass * scale) for k, mass in row.items()}
+        whole[max(row, key=row.__getitem__)] += MAX_DENOMINATOR - sum(whole.values())
+        for k, weight in whole.items():
+            if weight > 0:
                 weights[k][x] = weight
     return [atom for atom in weights if atom]
 

@@ -73,20 +73,13 @@ def subset_random_response(
             grower_for(joint, criterion), [channel.atom(y)[0] for y in range(channel.n_y)]
         )
     merged = release_blocks(joint, criterion, blocks, "subset_random_response")
-    atoms: list[tuple[float, tuple[np.ndarray, np.ndarray]]] = []
+    atoms: Mixture = []
     for block in blocks:
         atoms += _respond(joint, criterion, block)
-    channel_or_none = round_atoms(joint, criterion, atoms)
-    if channel_or_none is None:
+    release = round_atoms(joint, criterion, atoms, "subset_random_response")
+    if release is None or release.audit.nmi < merged.audit.nmi:
         return merged
-    release = Release.of(
-        joint,
-        channel_or_none,
-        criterion,
-        partition=merged.partition,
-        mechanism="subset_random_response",
-    )
-    return release if release.audit.nmi >= merged.audit.nmi else merged
+    return release.with_partition(merged.partition)
 
 
 def _joined(grower: Grower, blocks: Sequence[list[int]]) -> list[list[int]]:
