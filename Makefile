@@ -35,8 +35,13 @@ format: $(VENV)/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/dev
+$(VENV)/bench: $(VENV)/dev
+	scripts/venv $(PYTHON) $(VENV) ".[dev,bench]"
+	@touch $@
+
+bench: $(VENV)/bench
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/random_response.py --plot docs/growth.svg
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from typing import TypeVar
 
@@ -66,16 +67,17 @@ def figure_4_sweep_1000x32_17x5() -> None:
     )
 
 
+def count(steps: list[int], done: int, _total: int) -> None:
+    steps.append(done)
+
+
 def subset_merging_large(n_x: int, n_s: int, repeat: int) -> None:
     joint = ll.Joint.random(n_s, n_x, seed=0)
     for criterion in (ll.LIP(0.15), ll.LDP(0.3), ll.L1Lift(0.15, 0.15), ll.AlphaLift(10, 0.2, 0.2)):
         share = len(ll.high_risk(joint, criterion)) / n_x
         steps: list[int] = []
         seconds, release = timed(
-            lambda c=criterion, s=steps: ll.subset_merging(  # type: ignore[misc]
-                joint, c, progress=lambda done, _total: s.append(done)
-            ),
-            repeat,
+            partial(ll.subset_merging, joint, criterion, progress=partial(count, steps)), repeat
         )
         name = f"subset merging {n_x} x {n_s}, {criterion}, {share:.1%} high-risk"
         row(name, f"{release.audit.nmi:.5f}", f"{seconds:.2f} s, {len(steps)} progress calls")
@@ -86,7 +88,7 @@ def optimal_merging_17x5() -> None:
     for epsilon in (0.5, 1.0, 2.0):
         criterion = ll.ALIP.split(epsilon, 0.5)
         greedy = ll.subset_merging(joint, criterion)
-        seconds, best = timed(lambda c=criterion: ll.optimal_merging(joint, c))  # type: ignore[misc]
+        seconds, best = timed(partial(ll.optimal_merging, joint, criterion))
         name = f"optimal merging 17 x 5, eps {epsilon} (greedy {greedy.audit.nmi:.5f})"
         row(name, f"{best.audit.nmi:.5f}", f"{seconds:.2f} s")
 

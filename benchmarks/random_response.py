@@ -7,13 +7,13 @@ Sections: textbook, large, criteria, huge, growth (default: all).
 import argparse
 import math
 import resource
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from core import machine, row
+from core import machine, row, timed
 
 import lowlift as ll
 
@@ -22,17 +22,15 @@ T = TypeVar("T")
 
 
 def clocked(work: Callable[[], T]) -> tuple[float, T]:
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
+    return timed(work, repeat=1)
 
 
 def described(seconds: float, release: ll.Release) -> tuple[str, ...]:
     certificate = release.certificate
     if certificate is None:
-        return f"{release.audit.nmi:.6f}", "-", "-", f"{seconds:.2f} s"
+        return f"{release.audit.nmi:.6f}", "-", "-", "-", f"{seconds:.2f} s"
     cells = f"{release.audit.nmi:.6f}", f"{certificate.upper_bound:.6f}", f"{certificate.gap:.1e}"
-    return *cells, f"{seconds:.2f} s"
+    return *cells, str(certificate.nodes), f"{seconds:.2f} s"
 
 
 # ---- the textbook: list the vertices, then one linear program
@@ -71,7 +69,8 @@ def vertices_by_qhull(joint: ll.Joint, criterion: ll.ALIP) -> Floats:
 def mixed_by_linprog(joint: ll.Joint, vertices: Floats) -> float:
     from scipy.optimize import linprog
 
-    return 1 - linprog(entropies(vertices), A_eq=vertices.T, b_eq=joint.p_x).fun / joint.entropy_x
+    cost = linprog(entropies(vertices), A_eq=vertices.T, b_eq=joint.p_x).fun
+    return 1 - float(cost) / joint.entropy_x
 
 
 def mixed_by_highs(joint: ll.Joint, vertices: Floats) -> float:
@@ -109,18 +108,12 @@ def textbook_17x5() -> None:
     for k in range(1, 33):
         criterion = ll.ALIP.split(k / 4, 0.65)
         # The least of three runs each: a run is milliseconds, and the machine is shared.
-        ours, release = min(
-            (clocked(lambda c=criterion: ll.random_response(joint, c)) for _ in range(3)),
-            key=lambda pair: pair[0],
-        )  # type: ignore[misc]
-        tries = []
-        for _ in range(3):
-            listing, vertices = clocked(lambda c=criterion: vertices_by_qhull(joint, c))  # type: ignore[misc]
-            mixing, best = clocked(lambda v=vertices: mixed_by_highs(joint, v))  # type: ignore[misc]
-            tries.append(listing + mixing)
-        qhull = min(tries)
-        listing, by_cdd = clocked(lambda c=criterion: vertices_by_cddlib(joint, c))  # type: ignore[misc]
-        mixing, textbook = clocked(lambda v=by_cdd: mixed_by_linprog(joint, v))  # type: ignore[misc]
+        ours, release = timed(partial(ll.random_response, joint, criterion))
+        listing, vertices = timed(partial(vertices_by_qhull, joint, criterion))
+        mixing, best = timed(partial(mixed_by_highs, joint, vertices))
+        qhull = listing + mixing
+        listing, by_cdd = timed(partial(vertices_by_cddlib, joint, criterion), repeat=1)
+        mixing, textbook = timed(partial(mixed_by_linprog, joint, by_cdd), repeat=1)
         totals += ours, qhull, listing + mixing
         slower += ours > qhull
         if max(abs(best - release.audit.nmi), abs(textbook - release.audit.nmi)) > 2e-6:
@@ -142,14 +135,16 @@ def textbook_17x5() -> None:
 
 
 def large_200x15(seeds: int = 5) -> None:
-    print("\n### 200 x 15, eps / 2 on each side; the paper's SRR has .8505 / .9126 / .9774 / .9995\n")
-    row("eps", "seed", "NMI", "bound", "gap", "time")
-    row(*["---"] * 6)
+    print(
+        "\n### 200 x 15, eps / 2 on each side; the paper's SRR has .8505 / .9126 / .9774 / .9995\n"
+    )
+    row("eps", "seed", "NMI", "bound", "gap", "nodes", "time")
+    row(*["---"] * 7)
     for epsilon in (1, 2, 4, 8):
         for seed in range(seeds):
             joint = ll.Joint.random(15, 200, seed=seed)
             criterion = ll.ALIP.split(epsilon, 0.5)
-            result = clocked(lambda c=criterion, j=joint: ll.random_response(j, c, gap=1e-5))  # type: ignore[misc]
+            result = clocked(partial(ll.random_response, joint, criterion, gap=1e-5))
             row(epsilon, seed, *described(*result))
     joint = ll.Joint.random(15, 200, seed=0)
     result = clocked(lambda: ll.random_response(joint, ll.LIP(0.25), gap=1e-3, time_limit=120))
@@ -158,8 +153,8 @@ def large_200x15(seeds: int = 5) -> None:
 
 def other_criteria() -> None:
     print("\n### Other criteria, eps / 2 on each side\n")
-    row("criterion", "size", "NMI", "bound", "gap", "time")
-    row(*["---"] * 6)
+    row("criterion", "size", "NMI", "bound", "gap", "nodes", "time")
+    row(*["---"] * 7)
     for n_s, n_x, limit, epsilons in ((5, 17, 10.0, (1.0, 2.0)), (15, 200, 120.0, (2.0,))):
         joint = ll.Joint.random(n_s, n_x, seed=0)
         for epsilon in epsilons:
@@ -173,22 +168,20 @@ def other_criteria() -> None:
                 ll.AlphaLift(100, half, half),
             ):
                 result = clocked(
-                    lambda c=criterion, j=joint, t=limit: ll.random_response(  # type: ignore[misc]
-                        j, c, gap=1e-4, time_limit=t
-                    )
+                    partial(ll.random_response, joint, criterion, gap=1e-4, time_limit=limit)
                 )
                 row(criterion, f"{n_x} x {n_s}", *described(*result))
 
 
 def huge() -> None:
     print("\n### Beyond, eps = 2, 60 s\n")
-    row("size", "mechanism", "NMI", "bound", "gap", "time")
-    row(*["---"] * 6)
+    row("size", "mechanism", "NMI", "bound", "gap", "nodes", "time")
+    row(*["---"] * 7)
     for n_s, n_x in ((15, 1000), (8, 2000)):
         joint, criterion = ll.Joint.random(n_s, n_x, seed=0), ll.LIP(1.0)
-        subset = clocked(lambda j=joint, c=criterion: ll.subset_random_response(j, c))  # type: ignore[misc]
+        subset = clocked(partial(ll.subset_random_response, joint, criterion))
         row(f"{n_x} x {n_s}", "subset random response", *described(*subset))
-        ours = clocked(lambda j=joint, c=criterion: ll.random_response(j, c, gap=1e-4))  # type: ignore[misc]
+        ours = clocked(partial(ll.random_response, joint, criterion, gap=1e-4))
         row(f"{n_x} x {n_s}", "random response", *described(*ours))
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"\nmemory at most {most:.2f} GB")
@@ -196,12 +189,12 @@ def huge() -> None:
 
 def growth(limit: float = 60.0) -> Iterator[tuple[int, float, float]]:
     print("\n### Growth with |X|: |S| = 8, eps = 2, gap 1e-4, 60 s\n")
-    row("|X|", "NMI", "bound", "gap", "time")
-    row(*["---"] * 5)
+    row("|X|", "NMI", "bound", "gap", "nodes", "time")
+    row(*["---"] * 6)
     for n_x in (10, 20, 50, 100, 200, 500, 1000, 2000):
         joint = ll.Joint.random(8, n_x, seed=0)
         seconds, release = clocked(
-            lambda j=joint: ll.random_response(j, ll.LIP(1.0), gap=1e-4, time_limit=limit)  # type: ignore[misc]
+            partial(ll.random_response, joint, ll.LIP(1.0), gap=1e-4, time_limit=limit)
         )
         row(n_x, *described(seconds, release))
         yield n_x, seconds, release.certificate.gap if release.certificate else math.nan
@@ -221,6 +214,15 @@ def plot(points: list[tuple[int, float, float]], path: str) -> None:
     figure.savefig(path)
 
 
+def warm_up() -> None:
+    """Compile, so that no row pays for it."""
+    for n_x in (6, 30):
+        joint = ll.Joint.random(3, n_x, seed=0)
+        ll.subset_random_response(joint, ll.LIP(0.2))
+        for criterion in (ll.LIP(0.2), ll.LDP(0.4)):
+            ll.random_response(joint, criterion, gap=1e-3)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*")
@@ -233,6 +235,7 @@ def main() -> None:
         "huge": huge,
     }
     machine()
+    warm_up()
     for name, section in sections.items():
         if not options.sections or name in options.sections:
             section()

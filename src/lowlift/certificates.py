@@ -44,6 +44,8 @@ _SMALL = 24
 #: Seconds between two questions whether to stop.
 _ASK = 0.2
 _UNIT = 2.0**-53
+#: More than the rounding of a logarithm and a sum of two.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Certificate:
     #: pi, and a proven lower bound of ``H(v) - pi . v`` over the allowed posteriors v.
     duals: tuple[float, ...] = ()
     floor: float = 0.0
+    #: Nodes of branch and bound that it took.
+    nodes: int = 0
     #: Lift vectors at which tangents of a convex criterion were taken.
     tangents: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
 
@@ -83,6 +87,7 @@ class Certificate:
                 gap=math.nan if saved["gap"] is None else float(saved["gap"]),
                 duals=tuple(map(float, saved["duals"])),
                 floor=float(saved["floor"]),
+                nodes=int(saved["nodes"]),
                 tangents=tuple(tuple(map(float, point)) for point in saved["tangents"]),
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -276,6 +281,10 @@ def prove_floor(
     """
     from lowlift.kernels import bounding
 
+    # Without a search: -log v >= -log u, so the value is at least the least -log u - pi.
+    least = float((-np.log(upper) - pi).min()) - _ROUNDING
+    if least >= cut:
+        return Proof(cut, 0, np.zeros((0, polytope.n_x)), np.zeros(0))
     keys, lows, highs = _first_jobs(upper)
     stop = np.zeros(1, np.int64)
     bounds, nodes = np.full(len(keys), -math.inf), np.zeros(len(keys), np.int64)

@@ -237,8 +237,11 @@ def sibson_information(joint: Joint, channel: Channel, alpha: float) -> float:
     """
     if check_alpha(alpha) == 1:
         return mutual_information(joint, channel, of="s")
-    p_y = _p_sy(joint, channel).sum(axis=0)
-    return _scaled_log(float(p_y @ alpha_lift(joint, channel, alpha)), alpha)
+    p_y, logs = _p_sy(joint, channel).sum(axis=0), log_lift(joint, channel)
+    if alpha < _NEAR_ONE:
+        excess = joint.p_s @ _times_expm1(np.exp(logs), logs, alpha - 1)
+        return _near_one(p_y, np.log1p(excess) / alpha, alpha)
+    return _scaled_log(float(p_y @ np.exp(kernel.log_alpha_mean(logs, joint.p_s, alpha))), alpha)
 
 
 def arimoto_information(joint: Joint, channel: Channel, alpha: float) -> float:
@@ -248,17 +251,27 @@ def arimoto_information(joint: Joint, channel: Channel, alpha: float) -> float:
     """
     if check_alpha(alpha) == 1:
         return mutual_information(joint, channel, of="s")
-    p_y, logs = _p_sy(joint, channel).sum(axis=0), log_lift(joint, channel)
-    log_p = np.log(joint.p_s)
-    if math.isinf(alpha):
-        log_mean = (logs + log_p[:, None]).max(axis=0) - log_p.max()
-    else:
-        tilted = np.exp(alpha * (log_p - log_p.max()))
-        # exp may underflow for large alpha: keep log P inside the exponent instead.
-        log_mean = kernel.log_alpha_mean(logs + log_p[:, None], np.ones(joint.n_s), alpha) - (
-            log_p.max() + math.log(tilted.sum()) / alpha
-        )
-    return _scaled_log(float(p_y @ np.exp(log_mean)), alpha)
+    p_y, log_p = _p_sy(joint, channel).sum(axis=0), np.log(joint.p_s)
+    # Columns: the posteriors, and the prior last; each gives log (sum p**alpha)**(1/alpha).
+    logs = np.column_stack([log_lift(joint, channel) + log_p[:, None], log_p])
+    if alpha < _NEAR_ONE:
+        norms = np.log1p(_times_expm1(np.exp(logs), logs, alpha - 1).sum(axis=0)) / alpha
+        return _near_one(p_y, norms[:-1] - norms[-1], alpha)
+    norms = kernel.log_alpha_mean(logs, np.ones(joint.n_s), alpha)
+    return _scaled_log(float(p_y @ np.exp(norms[:-1] - norms[-1])), alpha)
+
+
+#: Below this order the mean is so near 1 that its excess over 1 is computed instead.
+_NEAR_ONE = 1.5
+
+
+def _times_expm1(p: Floats, logs: Floats, power: float) -> Floats:
+    """Return p (e**(power log) - 1), 0 where p is 0."""
+    return p * np.expm1(power * np.where(p > 0, logs, 0.0))
+
+
+def _near_one(p_y: Floats, log_mean: Floats, alpha: float) -> float:
+    return max(0.0, alpha / (alpha - 1) * math.log1p(float(p_y @ np.expm1(log_mean))))
 
 
 def _scaled_log(mean: float, alpha: float) -> float:

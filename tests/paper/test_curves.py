@@ -16,7 +16,7 @@ TOLERANCES = {"nmi": 0.015, "max_lift_leakage": 0.03, "min_lift_leakage": 0.15}
 
 def printed(figure, series):
     curves = {}
-    with (Path(__file__).parent / "figures_2_and_4.csv").open(encoding="utf-8") as file:
+    with (Path(__file__).parent / "figures.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if (row["figure"], row["series"]) == (figure, series):
                 point = float(row["epsilon"]), float(row["value"])

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -247,3 +248,27 @@ def test_other_arguments_are_checked():
             arguments = (2,) if name in OF_ALPHA else ()
             with pytest.raises(InvalidInput, match="same X; got 3 and 2 symbols"):
                 getattr(measures, name)(JOINT, other, *arguments)
+
+
+@pytest.mark.parametrize("alpha", [1 + 1e-12, 1 + 1e-9, 1.4999, 1.5001])
+def test_sibson_and_arimoto_keep_their_digits_next_to_order_one(alpha):
+    """Against 60 digits: the mean is 1 up to alpha - 1, so its logarithm must not be taken."""
+    counts = [[1, 3], [4, 2]]
+    joint = ll.Joint.from_counts(counts)
+    channel = ll.Channel.identity(joint)
+    with mpmath.workdps(60):
+        p = [[mpmath.mpf(n) / 10 for n in row] for row in counts]
+        p_s, p_x, a = (
+            [sum(row) for row in p],
+            [p[0][x] + p[1][x] for x in (0, 1)],
+            mpmath.mpf(alpha),
+        )
+        means = [sum(p_s[s] * (p[s][x] / p_s[s] / p_x[x]) ** a for s in (0, 1)) for x in (0, 1)]
+        sibson = a / (a - 1) * mpmath.log(sum(p_x[x] * means[x] ** (1 / a) for x in (0, 1)))
+        norms = [sum(p[s][x] ** a for s in (0, 1)) ** (1 / a) for x in (0, 1)]
+        prior = sum(q**a for q in p_s) ** (1 / a)
+        arimoto = a / (a - 1) * mpmath.log(sum(norms) / prior)
+    found = ll.measures.sibson_information(joint, channel, alpha)
+    assert found == pytest.approx(float(sibson), rel=1e-13)
+    found = ll.measures.arimoto_information(joint, channel, alpha)
+    assert found == pytest.approx(float(arimoto), rel=1e-13)

@@ -171,7 +171,7 @@ class Floats:
 
     lower, upper = INF, 0.3
 
-    def leakage(self, lift_sy, p_s):  # noqa: ARG002
+    def leakage(self, lift_sy, p_s):
         high = np.log(lift_sy.max(axis=0))
         return np.zeros_like(high), high
 

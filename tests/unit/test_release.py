@@ -161,10 +161,10 @@ def test_an_unsatisfied_release_is_not_sampled_unless_told():
 class Own:
     lower, upper = INF, 1.0
 
-    def leakage(self, lift_sy, p_s):  # noqa: ARG002
+    def leakage(self, lift_sy, p_s):
         return np.zeros(lift_sy.shape[1]), np.zeros(lift_sy.shape[1])
 
-    def risk(self, lift_sy, p_s):  # noqa: ARG002
+    def risk(self, lift_sy, p_s):
         return np.zeros(lift_sy.shape[1])
 
 

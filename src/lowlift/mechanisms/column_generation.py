@@ -38,8 +38,8 @@ class Outcome(NamedTuple):
     upper_bound: float
     duals: Floats
     floor: float
+    nodes: int
     tangents: tuple[tuple[float, ...], ...]
-    is_closed: bool
 
 
 def optimise(
@@ -80,10 +80,11 @@ class _Search:
         self.polytope, self.gap, self.jobs, self.progress = polytope, gap, jobs, progress
         self.entropy = float(-(polytope.p_x * np.log(polytope.p_x)).sum())
         self.upper = coordinate_bounds(polytope)
-        # pi = -log u has floor 0: H(v) + sum v log u >= 0 because v <= u.
-        self.duals, self.floor = -np.log(self.upper), 0.0
+        # pi = -log u needs no search: H(v) + sum v log u >= 0 because v <= u.
+        self.duals, self.floor = -np.log(self.upper), -1e-11
         self.tangents: tuple[tuple[float, ...], ...] = ()
-        self.bound = min(1.0, information_bound(polytope, self.duals, 0.0) / self.entropy)
+        self.bound = min(1.0, information_bound(polytope, self.duals, self.floor) / self.entropy)
+        self.nodes = 0
         self.is_stopped = self.is_proving = False
         #: A round of pricing goes on while it gains this; tangents could go on for ever.
         self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
@@ -142,7 +143,7 @@ class _Search:
             for k in used.tolist()
             for members in [np.flatnonzero(atoms[:, k])]
         ]
-        return Outcome(mixture, bound, pi, proof.floor, (), is_closed=True)
+        return Outcome(mixture, bound, pi, proof.floor, proof.nodes, ())
 
     def _first_columns(self) -> None:
         """Singletons and blocks that are allowed, pairs, and a vertex near each symbol."""
@@ -283,9 +284,8 @@ class _Search:
                 if before - self.master.cost < 1e-5 * self.entropy:
                     break
         self._close_gap()
-        is_closed = self.bound - self.nmi <= self.gap
         return Outcome(
-            self.master.used(), self.bound, self.duals, self.floor, self.tangents, is_closed
+            self.master.used(), self.bound, self.duals, self.floor, self.nodes, self.tangents
         )
 
     def _close_gap(self) -> None:
@@ -343,6 +343,7 @@ class _Search:
             self.polytope, pi, -target, self.upper,
             jobs=self.jobs, most_nodes=most_nodes, is_over=is_over,
         )  # fmt: skip
+        self.nodes += proof.nodes
         bound = information_bound(self.polytope, pi, proof.floor) / self.entropy
         if bound < self.bound:
             self.bound, self.duals, self.floor = bound, pi, proof.floor

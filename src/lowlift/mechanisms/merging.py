@@ -16,7 +16,8 @@ def subset_merging(
 
     The symbol of highest risk starts a block, which takes in the high-risk symbol that leaves it at
     least risk until it is allowed; then the next. A last block that runs out of symbols joins other
-    blocks, then low-risk symbols, one at a time by least risk. Ties go to the lower number.
+    blocks, then low-risk symbols, one at a time by least risk. Ties (in floats) go to the lower
+    number.
 
     Parameters
     ----------

@@ -102,6 +102,7 @@ def random_response(
         gap=reached,
         duals=tuple(found.duals.tolist()),
         floor=found.floor,
+        nodes=found.nodes,
         tangents=found.tangents,
     )
     return release.with_certificate(certificate)
