@@ -1,7 +1,7 @@
 """Release who was aboard the Titanic without giving away who was saved.
 
 X is class, sex and age of 2201 people; S is whether they were saved. Prints lifts, verdict and
-utility of publishing X itself, and of three releases that satisfy the same bound.
+utility of publishing X itself, and of four releases that satisfy the same bound.
 """
 
 import lowlift as ll
@@ -24,17 +24,22 @@ def main() -> None:
         mark = "" if before.allowed[x] else "  <- too revealing"
         print(f"  {label:<22}{people:>8}{lost:>16.3f}{saved:>17.3f}{mark}")
 
-    for mechanism in (ll.watchdog, ll.subset_merging, ll.optimal_merging):
+    for mechanism in (ll.watchdog, ll.subset_merging, ll.optimal_merging, ll.random_response):
         release = mechanism(joint, criterion)
         print(f"\n{release.mechanism}")
         print(indent(release.audit))
-        if release.certificate and release.certificate.is_optimal:
-            print("  proven: no partition of X that satisfies the bound has a larger NMI")
+        if release.certificate is not None:
+            among, bound = release.certificate.scope, release.certificate.upper_bound
+            print(f"  proven: no other of all {among} that satisfy it has an NMI above {bound:.6f}")
 
-    print("\nWhat the last one publishes, and its lifts")
-    for y, block in enumerate(release.partition or ()):
+    print("\nWhat the last one publishes, its lifts, and what each value stands for")
+    p_x_given_y = release.p_x_given_y
+    for y in range(release.channel.n_y):
         lost, saved = release.audit.lift[:, y]
-        print(f"  lost {lost:.3f}  saved {saved:.3f}  {' | '.join(map(str, block))}")
+        mixed = ", ".join(
+            f"{p_x_given_y[x, y]:.0%} {joint.x_labels[x]}" for x in release.channel.atom(y)[0]
+        )
+        print(f"  lost {lost:.3f}  saved {saved:.3f}  {mixed}")
     print("\nOne released value each for 3 people, drawn from the channel that was audited:")
     for label in release.sample(["1st man adult", "3rd woman child", "1st woman child"]):
         print(f"  {' | '.join(map(str, label)) if isinstance(label, tuple) else label}")

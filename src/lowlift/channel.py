@@ -4,6 +4,7 @@ A channel is kept by output: output y has members x and integer weights, so that
 100,000 symbols takes 100,000 entries, and an output is at hand as the atom it is.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -420,12 +421,17 @@ def _offsets_of(sizes: npt.NDArray[Any]) -> Ints:
 
 
 def _block_labels(labels: tuple[Label, ...], blocks: Sequence[Sequence[int]]) -> tuple[Label, ...]:
-    """Name a block of one by its member and a larger one by the tuple of its members."""
-    names = tuple(
+    """Name an output by its one member or by the tuple of its members, numbered where two agree."""
+    names: list[Label] = [
         labels[block[0]] if len(block) == 1 else tuple(labels[x] for x in block) for block in blocks
-    )
-    # A symbol may itself be called by such a tuple: then the outputs are numbered.
-    return names if len(set(names)) == len(names) else tuple(range(len(names)))
+    ]
+    if len(set(names)) < len(names):
+        seen = Counter(names)
+        for y, block in enumerate(blocks):
+            if seen[names[y]] > 1:
+                names[y] = (*(labels[x] for x in block), f"output {y}")
+    # A symbol may itself be called by such a tuple: then all outputs are numbered.
+    return tuple(names) if len(set(names)) == len(names) else tuple(range(len(names)))
 
 
 def _used_outputs(

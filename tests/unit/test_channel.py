@@ -163,10 +163,16 @@ def test_identity_and_partitions():
     assert channel.denominator == 1
 
 
-def test_outputs_are_numbered_when_a_symbol_is_called_like_a_block():
+def test_outputs_that_would_be_called_the_same_are_numbered():
     joint = ll.Joint.from_counts([[1, 2, 1], [3, 4, 1]], x_labels=["a", "b", ("a", "b")])
     channel = ll.Channel.from_partition(joint, ll.Partition([["a", "b"], [("a", "b")]]))
-    assert channel.y_labels == (0, 1)
+    assert channel.y_labels == (("a", "b", "output 0"), (("a", "b"), "output 1"))
+    twice = ll.Channel.from_atoms(JOINT, [([0, 1], [1, 3]), ([0, 1], [3, 1]), ([2], [4])], 4)
+    assert twice.y_labels == (("a", "b", "output 0"), ("a", "b", "output 1"), "c")
+    names = ["a", "b", ("a", "b", "output 0")]
+    odd = ll.Joint.from_counts([[1, 2, 1], [3, 4, 1]], x_labels=names)
+    both = ll.Channel.from_atoms(odd, [([0, 1], [1, 3]), ([0, 1], [3, 1]), ([2], [4])], 4)
+    assert both.y_labels == (0, 1, 2)
 
 
 @pytest.mark.parametrize(
