@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ __all__ = ["Certificate", "Polytope", "Proof", "State", "prove_floor", "verify_c
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
+T = TypeVar("T")
+R = TypeVar("R")
 
 #: By how much atoms keep away from the region's boundary, in lift: room for rounding to integers.
 MARGIN = 1e-8
@@ -38,6 +40,8 @@ _TANGENT = 1e-10
 #: Where the largest coordinate of v lies, for the jobs that the proof starts with.
 _EDGES = (1.0, 1 / 2, 1 / 3, 1 / 4)
 _CHUNK = 24
+#: Symbols or starts that one thread takes at a time.
+STEP = 50
 _POINTS = 400
 #: Up to this many symbols a proof is too short to be worth a thread, or a question.
 _SMALL = 24
@@ -217,6 +221,11 @@ class Polytope:
         return np.asarray(self.lift @ points.T)
 
     @property
+    def is_polyhedral(self) -> bool:
+        """Whether finitely many half-spaces are the region."""
+        return getattr(self.criterion, "is_polyhedral", False) or self.is_box
+
+    @property
     def is_box(self) -> bool:
         """Whether the rows are boxes of lifts and nothing else."""
         return isinstance(self.criterion, BuiltIn) and self.criterion.is_box
@@ -346,18 +355,34 @@ def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
     return np.array(keys), np.array(lows), np.array(highs)
 
 
-def coordinate_bounds(polytope: Polytope) -> Floats:
+def coordinate_bounds(polytope: Polytope, jobs: int = 1) -> Floats:
     """Return proven upper bounds of each coordinate over the outer polytope, (|X|,)."""
     from lowlift.kernels import pricing
 
-    return pricing.largest_coordinates(
-        polytope.rows,
-        polytope.largest,
-        polytope.outer_lo,
-        polytope.outer_hi,
-        polytope.n_x,
-        *polytope.start,
-    )
+    def part(symbols: Ints) -> Floats:
+        return pricing.largest_coordinates(
+            polytope.rows,
+            polytope.largest,
+            polytope.outer_lo,
+            polytope.outer_hi,
+            symbols,
+            *polytope.start,
+        )
+
+    symbols = np.arange(polytope.n_x)
+    if polytope.n_x <= STEP:
+        return part(symbols)
+    return np.concatenate(in_order(part, np.split(symbols, range(STEP, len(symbols), STEP)), jobs))
+
+
+def in_order(work: Callable[[T], R], items: Sequence[T], jobs: int) -> list[R]:
+    """Return the results in the order of the items, from threads when there are jobs for them."""
+    if jobs < 2 or len(items) < 2:
+        return [work(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(jobs, len(items))) as pool:
+        return list(pool.map(work, items))
 
 
 def information_bound(polytope: Polytope, pi: Floats, floor: float) -> float:
@@ -413,7 +438,7 @@ def verify_certificate(
         polytope,
         pi,
         certificate.floor,
-        coordinate_bounds(polytope),
+        coordinate_bounds(polytope, os.cpu_count() or 1),
         jobs=os.cpu_count() or 1,
         is_over=lambda: time.monotonic() > deadline,
     )

@@ -238,3 +238,11 @@ def test_a_criterion_of_ones_own_works_and_is_not_certified():
 def test_bad_options_are_refused(option, value):
     with pytest.raises(ll.InvalidInput, match=f"{option} must be positive"):
         ll.random_response(ll.Joint.random(3, 5, seed=0), ll.LIP(0.1), **{option: value})
+
+
+@pytest.mark.parametrize("criterion", [*POLYHEDRAL, *CONVEX], ids=str)
+def test_rounding_to_integers_costs_less_than_a_millionth(criterion):
+    joint, states = ll.Joint.random(5, 30, seed=4), []
+    release = ll.random_response(joint, criterion, gap=1e-4, time_limit=5.0, progress=states.append)
+    assert release.audit.is_satisfied
+    assert release.audit.nmi == pytest.approx(states[-1].nmi, abs=1e-6)

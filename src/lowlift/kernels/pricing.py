@@ -91,23 +91,23 @@ def largest_coordinates(
     largest: Floats,
     lo: Floats,
     hi: Floats,
-    n_x: int,
+    symbols: Ints,
     tableau: Floats,
     basis: Ints,
     place: Ints,
 ) -> Floats:
-    """Return upper bounds of each v_x on the polytope, (|X|,), true whatever the rounding."""
+    """Return upper bounds of v at these symbols on the polytope, true whatever the rounding."""
     r, n = rows.shape
     work, work_basis, work_place = tableau.copy(), basis.copy(), place.copy()
     x, net, cost, y = np.zeros(n + r), np.zeros(n), np.zeros(n), np.zeros(r)
-    out = np.ones(n_x)
-    for j in range(n_x):
+    out = np.ones(symbols.size)
+    for k in range(symbols.size):
         cost[:] = 0.0
-        cost[j] = -1.0
+        cost[symbols[k]] = -1.0
         bound = minimise(
             rows, largest, work, work_basis, work_place, cost, lo, hi, math.inf, 500, x, net, y
         )[1]
-        out[j] = min(1.0, -bound)
+        out[k] = min(1.0, -bound)
     return out
 
 

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from lowlift.audit import risky_symbols
 from lowlift.certificates import (
     MARGIN,
+    STEP,
     Polytope,
     Proof,
     State,
     coordinate_bounds,
+    in_order,
     information_bound,
     prove_floor,
 )
@@ -79,7 +81,7 @@ class _Search:
         self.start, self.time_limit = time.monotonic(), time_limit
         self.polytope, self.gap, self.jobs, self.progress = polytope, gap, jobs, progress
         self.entropy = float(-(polytope.p_x * np.log(polytope.p_x)).sum())
-        self.upper = coordinate_bounds(polytope)
+        self.upper = coordinate_bounds(polytope, jobs)
         # pi = -log u needs no search: H(v) + sum v log u >= 0 because v <= u.
         self.duals, self.floor = -np.log(self.upper), -1e-11
         self.tangents: tuple[tuple[float, ...], ...] = ()
@@ -186,10 +188,19 @@ class _Search:
         if not len(starts):
             return 0
         polytope = self.polytope
-        points, values = pricing.linearise(
-            polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi,
-            pi, starts, *polytope.start, _STEPS,
-        )  # fmt: skip
+
+        def part(some: Floats) -> tuple[Floats, Floats]:
+            if self.left <= 0:
+                return some[:0], np.zeros(0)
+            return pricing.linearise(
+                polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi,
+                pi, some, *polytope.start, _STEPS,
+            )  # fmt: skip
+
+        parts = np.split(starts, range(STEP, len(starts), STEP))
+        found = in_order(part, parts, self.jobs)
+        points = np.concatenate([some for some, _ in found])
+        values = np.concatenate([some for _, some in found])
         if not self.is_proving:  # there, a tangent dropped would be met again
             polytope.drop_idle(points[np.isfinite(values)])
         good = np.isfinite(values) if keep_all else values < -_TOLERANCE
@@ -211,7 +222,7 @@ class _Search:
             lifts = self.polytope.lifts(near)
             chosen = _spread(lifts, np.argsort(shares), 40)
             new += self.polytope.cut(lifts[:, chosen], self.polytope.lifts(beyond[chosen]))
-            if not getattr(self.polytope.criterion, "is_polyhedral", False):
+            if not self.polytope.is_polyhedral:
                 new += self.master.add(_toward(self.polytope, beyond, shares))
         return new
 
@@ -232,13 +243,7 @@ class _Search:
             return points
 
         parts = 8
-        if self.jobs > 1:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(self.jobs) as pool:
-                found = np.concatenate(list(pool.map(part, range(parts))))
-        else:
-            found = np.concatenate([part(offset) for offset in range(parts)])
+        found = np.concatenate(in_order(part, range(parts), self.jobs))
         return self.master.add(found) + self._linearise(self.master.pi, found) if len(found) else 0
 
     def _converge(self, rounds: int) -> None:
@@ -308,9 +313,9 @@ class _Search:
                 spent = time.monotonic() - begun
                 is_quick = self.polytope.is_box and 40 * spent < self.left
                 target = goal if is_quick else max(goal, target / 4)
-            elif not new and lowest > target:
+            elif lowest > target and not (new and self.polytope.is_polyhedral):
                 # Points below the cut that no atom may be: prove what holds down to them.
-                target, stalls = 1.05 * lowest, stalls + 1
+                target, stalls = 1.05 * lowest, stalls + (not new)
             elif not new:
                 most_nodes *= 8
 
@@ -322,13 +327,15 @@ class _Search:
         if self.polytope.is_box:
             new += self._admit(self._inside(points))
         else:
-            self.polytope.drop_idle(proof.points, patience=8)
+            if not self.polytope.is_polyhedral:
+                self.polytope.drop_idle(proof.points, patience=8)
             new += self._admit(points)
         if new:
             self.master.solve()
             self._converge(4)
-        if len(self.polytope.rows) > rows:
-            self.upper = np.minimum(self.upper, coordinate_bounds(self.polytope))
+        if len(self.polytope.rows) > rows and self.left > 0:
+            tighter = coordinate_bounds(self.polytope, self.jobs)
+            self.upper = np.minimum(self.upper, tighter)
         return new
 
     def _prove(self, target: float, most_nodes: int) -> Proof:
@@ -432,9 +439,11 @@ def _excess(polytope: Polytope, points: Floats) -> Floats:
 def _shares_inside(polytope: Polytope, points: Floats) -> Floats:
     """Return how far from P_X (lift 1) toward each point the criterion allows to go, in [0, 1]."""
     low, high = np.zeros(len(points)), np.ones(len(points))
+    # Far enough inside that entries too small to be kept may be dropped.
+    room = min(5e-8, 1e-4 * min(polytope.criterion.lower, polytope.criterion.upper))
     for _ in range(50):
         middle = (low + high) / 2
-        inside = _excess(polytope, _toward(polytope, points, middle)) <= 0
+        inside = _excess(polytope, _toward(polytope, points, middle)) <= -room
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return low
 
