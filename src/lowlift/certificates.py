@@ -16,6 +16,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
@@ -45,6 +46,8 @@ STEP = 50
 _POINTS = 400
 #: Up to this many symbols a proof is too short to be worth a thread, or a question.
 _SMALL = 24
+#: Nodes per part that such a proof may take before it is asked about.
+_SHORT = 2000
 #: Seconds between two questions whether to stop.
 _ASK = 0.2
 _UNIT = 2.0**-53
@@ -126,19 +129,14 @@ class Polytope:
         self.n_x = len(self.members)
         if allows_only_one(criterion):
             self.criterion = LIP(0.0)
-        spaces = self.criterion.half_spaces(joint.p_s)  # type: ignore[attr-defined]
-        low, high = np.zeros(joint.n_s), np.full(joint.n_s, np.inf)
-        face = np.abs(spaces.normals).argmax(axis=1)  # each is a face of a box
-        size = spaces.normals.sum(axis=1)
-        above = size > 0
-        np.minimum.at(high, face[above], spaces.offsets[above] / size[above])
-        np.maximum.at(low, face[~above], spaces.offsets[~above] / size[~above])
+        low, high, normals, offsets = self._faces(joint)
         # A lift in floats is off by lift_error, a power of e by a unit: both are within the pad.
         least, most = self.lift.min(axis=1), self.lift.max(axis=1)
         pad = 4 * (joint.lift_error + 8 * _UNIT) * np.maximum(most, 1.0)
         # A face of the box around an averaged criterion moves its measure by P(s) times as much.
         margin = np.full(joint.n_s, MARGIN) if self.is_box else MARGIN / joint.p_s
-        inner_low = low + np.where(low > 0, np.minimum(margin, 1e-3 * (1 - low)), 0.0)
+        is_bound = low > 0 if math.isinf(self.criterion.lower) else True
+        inner_low = low + np.where(is_bound, np.minimum(margin, 1e-3 * (1 - low)), 0.0)
         inner_high = high - np.minimum(margin, 1e-3 * (high - 1))
         self.rows = np.ones((joint.n_s + 1, self.n_x))
         self.rows[1:] = self.lift
@@ -151,7 +149,21 @@ class Polytope:
         #: Per tangent row, where it was taken, and for how long it has not been tight.
         self.tangents: list[tuple[float, ...]] = []
         self.idle = np.zeros(0, np.int64)
+        self.normals = np.zeros((0, joint.n_s + 1))
         self._settle()
+        if len(offsets):
+            self._append(normals, offsets)
+
+    def _faces(self, joint: Joint) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the box of lifts that the half-spaces give, and those that are no faces."""
+        low, high = np.zeros(joint.n_s), np.full(joint.n_s, np.inf)
+        normals, offsets = self.criterion.half_spaces(joint.p_s)  # type: ignore[attr-defined]
+        is_face = (normals != 0).sum(axis=1) == 1
+        axis, size = np.abs(normals).argmax(axis=1), normals.sum(axis=1)
+        above, below = is_face & (size > 0), is_face & (size < 0)
+        np.minimum.at(high, axis[above], offsets[above] / size[above])
+        np.maximum.at(low, axis[below], offsets[below] / size[below])
+        return low, high, normals[~is_face], offsets[~is_face]
 
     def _settle(self) -> None:
         from lowlift.kernels import lp
@@ -171,32 +183,45 @@ class Polytope:
         With `beyond`, one lift vector for each, only tangents that cut it off by more than the
         rounding are added.
         """
-        found = list[tuple[tuple[float, ...], Floats, float]]()
+        normals, offsets = list[Floats](), list[float]()
         for k, point in enumerate(points.T):
             spaces = self.criterion.cut(point, self.joint.p_s)  # type: ignore[attr-defined]
             for normal, offset in zip(*spaces, strict=True):
+                if not (np.isfinite(normal).all() and math.isfinite(offset)):
+                    continue
                 reach = float(np.abs(normal) @ self.lift.max(axis=1)) + abs(offset)
-                if beyond is None or normal @ beyond[:, k] > offset + 1e3 * _TANGENT * reach:
-                    found.append((tuple(point.tolist()), normal, offset))
-        if not found:
-            return 0
-        self.tangents += [point for point, _, _ in found]
-        normal = np.array([normal for _, normal, _ in found])
-        offset = np.array([offset for _, _, offset in found])
+                row = np.append(normal, offset)
+                is_there = (np.abs(self.normals - row).max(axis=1) <= 1e-12 * reach).any()
+                if is_there or (
+                    beyond is not None and normal @ beyond[:, k] <= offset + 10 * _TANGENT * reach
+                ):
+                    continue
+                self.normals = np.vstack([self.normals, row])
+                self.tangents.append(tuple(point.tolist()))
+                normals.append(normal)
+                offsets.append(offset)
+        if normals:
+            self._append(np.array(normals), np.array(offsets))
+            self.idle = np.concatenate([self.idle, np.zeros(len(normals), np.int64)])
+        return len(normals)
+
+    def _append(self, normal: Floats, offset: Floats) -> None:
+        """Add rows ``normal . lift <= offset``, with room for rounding outside and inside."""
         rows = normal @ self.lift
         reach = np.abs(normal) @ self.lift.max(axis=1) + np.abs(offset)
         floor = rows.min(axis=1) - _TANGENT * reach
         self.rows = np.vstack([self.rows, rows])
-        self.outer = np.r_[self.outer[0], floor], np.r_[self.outer[1], offset + _TANGENT * reach]
+        self.outer = (
+            np.concatenate([self.outer[0], floor]),
+            np.concatenate([self.outer[1], offset + _TANGENT * reach]),
+        )
         # Lift 1 stays inside whatever the margin.
         room = (offset - normal.sum(axis=1)).clip(0)
         self.inner = (
-            np.r_[self.inner[0], floor],
-            np.r_[self.inner[1], offset - np.minimum(MARGIN * reach, 1e-3 * room)],
+            np.concatenate([self.inner[0], floor]),
+            np.concatenate([self.inner[1], offset - np.minimum(MARGIN * reach, 1e-3 * room)]),
         )
-        self.idle = np.r_[self.idle, np.zeros(len(offset), np.int64)]
         self._settle()
-        return len(offset)
 
     def drop_idle(self, points: Floats, patience: int = 3) -> None:
         """Drop tangents that were not tight at any of the vertices (k, |X|) of the last rounds."""
@@ -213,7 +238,7 @@ class Polytope:
         self.outer = self.outer[0][rows], self.outer[1][rows]
         self.inner = self.inner[0][rows], self.inner[1][rows]
         self.tangents = [p for p, kept in zip(self.tangents, keep, strict=True) if kept]
-        self.idle = self.idle[keep]
+        self.normals, self.idle = self.normals[keep], self.idle[keep]
         self._settle()
 
     def lifts(self, points: Floats) -> Floats:
@@ -303,19 +328,26 @@ def prove_floor(
     is_small = polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL
     chunk = len(keys) if is_small else _CHUNK
 
+    limit = min(most_nodes, _SHORT) if is_small else most_nodes
+
     def part(first: int) -> tuple[Floats, Floats]:
         which = slice(first, first + chunk)
         points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
         bounding.prove(
             polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi, cut,
-            keys[which], lows[which], highs[which], most_nodes, *polytope.start, stop,
+            keys[which], lows[which], highs[which], limit, *polytope.start, stop,
             bounds[which], nodes[which], points, values,
         )  # fmt: skip
         kept = values < -1e-8
         return points[kept], values[kept]
 
     firsts = range(0, len(keys), chunk)
-    found = [part(0)] if is_small else _in_threads(part, firsts, jobs, stop, is_over)
+    if is_small:
+        found = [part(0)]
+    if not is_small or (nodes.max() >= _SHORT and most_nodes > _SHORT):
+        limit, chunk = most_nodes, _CHUNK
+        firsts = range(0, len(keys), chunk)
+        found = _in_threads(part, firsts, jobs, stop, is_over)
     points = np.concatenate([p for p, _ in found])
     values = np.concatenate([v for _, v in found])
     return Proof(float(bounds.min()), int(nodes.sum()), points, values)
@@ -346,13 +378,13 @@ def _in_threads(
 
 def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
     """Split by the largest coordinate and where it lies; together the jobs cover the simplex."""
-    keys, lows, highs = [-1], [0.0], [_EDGES[-1]]
-    for low, high in zip(_EDGES[:0:-1], _EDGES[-2::-1], strict=True):
-        for k in np.flatnonzero(upper >= low).tolist():
-            keys.append(k)
-            lows.append(low)
-            highs.append(min(high, float(upper[k])))
-    return np.array(keys), np.array(lows), np.array(highs)
+    parts = [np.flatnonzero(upper >= low) for low in _EDGES[1:]]
+    keys = np.concatenate([[-1], *parts])
+    sizes = [1, *map(len, parts)]
+    lows = np.repeat([0.0, *_EDGES[1:]], sizes)
+    highs = np.repeat([_EDGES[-1], *_EDGES[:-1]], sizes)
+    highs[1:] = np.minimum(highs[1:], upper[keys[1:]])
+    return keys, lows, highs
 
 
 def coordinate_bounds(polytope: Polytope, jobs: int = 1) -> Floats:
@@ -375,6 +407,12 @@ def coordinate_bounds(polytope: Polytope, jobs: int = 1) -> Floats:
     return np.concatenate(in_order(part, np.split(symbols, range(STEP, len(symbols), STEP)), jobs))
 
 
+@cache
+def cores() -> int:
+    """Return the number of cores."""
+    return os.cpu_count() or 1
+
+
 def in_order(work: Callable[[T], R], items: Sequence[T], jobs: int) -> list[R]:
     """Return the results in the order of the items, from threads when there are jobs for them."""
     if jobs < 2 or len(items) < 2:
@@ -383,6 +421,12 @@ def in_order(work: Callable[[T], R], items: Sequence[T], jobs: int) -> list[R]:
 
     with ThreadPoolExecutor(min(jobs, len(items))) as pool:
         return list(pool.map(work, items))
+
+
+def nmi_bound(polytope: Polytope, pi: Floats, floor: float) -> float:
+    """Return the bound on NMI, rounded up: by more than the division and another machine's logs."""
+    entropy = float(-(polytope.p_x * np.log(polytope.p_x)).sum())
+    return information_bound(polytope, pi, floor) / entropy * (1 + 2.0**-44)
 
 
 def information_bound(polytope: Polytope, pi: Floats, floor: float) -> float:
@@ -419,6 +463,8 @@ def verify_certificate(
         raise InvalidInput(
             f'only a certificate of scope "mechanisms" can be verified; got {certificate.scope!r}.'
         )
+    if not math.isfinite(certificate.upper_bound):
+        raise InvalidInput("the certificate's bound must be a finite number.")
     if certificate.upper_bound >= 1:
         return True  # NMI is at most 1
     pi = np.array(certificate.duals)
@@ -426,20 +472,25 @@ def verify_certificate(
         raise InvalidInput(f"the certificate must have {joint.n_x} finite duals; got {pi.size}.")
     polytope = Polytope(joint, criterion)
     if certificate.tangents:
-        points = np.array(certificate.tangents)
-        if points.ndim != 2 or points.shape[1] != joint.n_s or not (points >= 0).all():
-            raise InvalidInput("the certificate's tangents must be lift vectors.")
+        try:
+            points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, joint.n_s)
+        except ValueError as error:
+            raise InvalidInput("the certificate's tangents must be lift vectors.") from error
+        # Far from the lifts there are, a tangent computed in floats may cut into the region.
+        low, high = polytope.lift.min(axis=1) - 1e-9, polytope.lift.max(axis=1) + 1e-9
+        if not ((points >= low) & (points <= high)).all():
+            raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
         polytope.cut(points.T)
     claimed = information_bound(polytope, pi, certificate.floor)
-    if claimed > certificate.upper_bound * joint.entropy_x + 1e-12:
+    if claimed / joint.entropy_x > certificate.upper_bound:
         return False
     deadline = time.monotonic() + time_limit
     proof = prove_floor(
         polytope,
         pi,
         certificate.floor,
-        coordinate_bounds(polytope, os.cpu_count() or 1),
-        jobs=os.cpu_count() or 1,
+        coordinate_bounds(polytope, cores()),
+        jobs=cores(),
         is_over=lambda: time.monotonic() > deadline,
     )
     return proof.floor >= certificate.floor

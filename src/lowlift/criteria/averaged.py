@@ -1,7 +1,7 @@
 """Criteria that bound a mean over s of the lift and of its inverse: l1-, chi2- and alpha-lift."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, TypeAlias
@@ -24,6 +24,9 @@ from lowlift.kernels.lift import (
 __all__ = ["AlphaLift", "Chi2Lift", "L1Lift", "check_alpha"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: Budgets above this have no tangents: their exponentials would leave the floats.
+_MOST = 300.0
 
 
 def check_alpha(alpha: float) -> float:
@@ -78,16 +81,13 @@ class _Averaged(BuiltIn):
         """Return tangents of the measures that a lift vector exceeds, and faces it is beyond."""
         self._refuse_unless_convex()
         box = violated(self.half_spaces(p_s), lift_s)
-        found = [
-            (gradient, bound - value + gradient @ lift_s)
-            for value, gradient, bound in self._tangents(lift_s, p_s)
-            if value > bound
-        ]
+        found = self._tangents(lift_s, p_s)
         normals = np.array([g for g, _ in found]).reshape(len(found), len(p_s))
         offsets = np.array([o for _, o in found])
         return HalfSpaces(np.r_[normals, box.normals], np.r_[offsets, box.offsets])
 
-    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
+    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
+        """Return normals and offsets of the tangents of the measures that are exceeded."""
         raise NotImplementedError
 
     def _refuse_unless_convex(self) -> None:
@@ -174,9 +174,12 @@ class L1Lift(_Norm):
     def _smallest(self, p_s: Floats) -> Floats:
         return np.maximum(0.0, 1 - _expm1(self.upper) / (2 * p_s))
 
-    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
-        off = lift_s - 1
-        return [(float(p_s @ np.abs(off)), p_s * np.sign(off), _expm1(self.upper))]
+    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
+        off, bound = lift_s - 1, _expm1(self.upper)
+        if float(p_s @ np.abs(off)) <= bound:
+            return []
+        normal = p_s * np.sign(off)
+        return [(normal, bound + float(normal.sum()))]
 
 
 @dataclass(frozen=True)
@@ -226,11 +229,14 @@ class Chi2Lift(_Norm):
     def _smallest(self, p_s: Floats) -> Floats:
         return np.maximum(0.0, 1 - min(_expm1(self.upper), 1e300) * np.sqrt((1 - p_s) / p_s))
 
-    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
+    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
         # The square root is a norm: its tangents are tighter than the square's.
-        off = lift_s - 1
+        off, bound = lift_s - 1, _expm1(self.upper)
         norm = math.sqrt(float(p_s @ (off * off)))
-        return [(norm, p_s * off / norm, _expm1(self.upper))] if norm else []
+        if norm <= bound:
+            return []
+        normal = p_s * off / norm
+        return [(normal, bound + float(normal.sum()))]
 
 
 @dataclass(frozen=True)
@@ -314,31 +320,33 @@ class AlphaLift(_Averaged):
         return power_sum_at_most_exp(positive, total, sign * Fraction(self.alpha), Fraction(side))
 
     def _largest(self, p_s: Floats) -> Floats:
-        if self.upper > 300:
+        if self.upper > _MOST:
             return np.full(len(p_s), np.inf)
         return math.exp(self.upper) * p_s ** (-1 / self.alpha)
 
     def _smallest(self, p_s: Floats) -> Floats:
         return np.asarray(math.exp(-self.lower) * p_s ** (1 / self.alpha))
 
-    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[float, Floats, float]]:
+    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
+        out: list[tuple[Floats, float]] = []
         if math.isinf(self.alpha):
-            return []  # the box is the region
-        out = []
-        sides: tuple[tuple[float, Callable[[Floats], Floats], int], ...] = (
-            (self.upper, lambda x: x, 1),
-            (self.lower, lambda x: 1 / x, -1),
-        )
-        for side, of, sign in sides:
-            if math.isinf(side) or (sign < 0 and not (lift_s > 0).all()):
-                continue
-            value = of(lift_s)
-            norm = math.exp(
-                float(log_alpha_mean(log_or_minus_inf(value)[:, None], p_s, self.alpha)[0])
-            )
-            gradient = p_s * (value / norm) ** (self.alpha - 1)
-            out.append((norm, gradient if sign > 0 else -gradient * value * value, math.exp(side)))
+            return out  # the box is the region
+        if self.upper < _MOST:
+            norm, normal = self._norm(lift_s, p_s)
+            if norm > math.exp(self.upper):  # a norm: normal . l = norm
+                out.append((normal, math.exp(self.upper)))
+        if self.lower < _MOST and (lift_s > 0).all():
+            norm, gradient = self._norm(1 / lift_s, p_s)
+            if norm > math.exp(self.lower):  # of degree -1: normal . l = -norm
+                normal = -gradient / (lift_s * lift_s)
+                out.append((normal, math.exp(self.lower) - 2 * norm))
         return out
+
+    def _norm(self, values: Floats, p_s: Floats) -> tuple[float, Floats]:
+        """Return (sum_s P(s) value**alpha)**(1/alpha) and its gradient."""
+        logs = log_or_minus_inf(values)[:, None]
+        norm = math.exp(float(log_alpha_mean(logs, p_s, self.alpha)[0]))
+        return norm, p_s * (values / norm) ** (self.alpha - 1)
 
 
 def _expm1(side: float) -> float:

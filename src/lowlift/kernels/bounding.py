@@ -176,8 +176,9 @@ def _promises_more(
 ) -> bool:
     """Tell whether taking the last level and the rest together would be better at x by far."""
     i = depth - 1
-    if high[i] > 0.5 or low[i] < 1.0 / (math.floor(1.0 / high[i] + 1e-9) + 1.0):
-        return False
+    pieces = math.floor(1.0 / high[i] + 1e-9)
+    if pieces < 2 or high[i] > 1.0 / pieces or low[i] < 1.0 / (pieces + 1.0):
+        return False  # the least entropy is concave between such points only
     left = 1.0
     for q in range(i):
         left -= x[keys[q]]
@@ -224,7 +225,10 @@ def _what_to_split(
     """Return the level to split and where; `depth` stands for opening a coordinate, -1 for none."""
     left, level, largest = 1.0, -1, 0.0
     for i in range(depth):
-        share = min(max(x[keys[i]] / left, 0.0), 1.0) if left > 1e-12 else 0.0
+        if high[i] - low[i] < 1e-7:
+            left -= x[keys[i]]
+            continue
+        share = min(max(x[keys[i]] / left, low[i]), high[i]) if left > 1e-12 else low[i]
         off = left * (high[i] - low[i]) * _WIDTH
         if not (jointly and i == depth - 1):
             off = max(off, left * (_binary_entropy(share) - (start[i] + slope[i] * share)))
@@ -249,7 +253,7 @@ def _what_to_split(
                 proportion, level = ratio, i
                 point = 1 - math.sqrt(max(1 - high[i], 0.02 * (1 - low[i])) * (1 - low[i]))
         return level, point
-    if level < 0 or high[level] - low[level] < 1e-7:
+    if level < 0:
         return -1, 0.0
     left = 1.0
     for i in range(level):

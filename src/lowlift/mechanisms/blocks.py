@@ -15,7 +15,7 @@ from lowlift.joint import Joint
 from lowlift.partition import Partition
 from lowlift.release import Release
 
-__all__ = ["Grower", "Pool", "Progress", "grower_for", "release_blocks"]
+__all__ = ["Grower", "Pool", "Progress", "grower_for", "kept_by", "release_blocks"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 #: Called with (symbols done, symbols in all).
@@ -183,6 +183,12 @@ def grower_for(
     """Return the compiled grower for built-in criteria, the plain one for others."""
     kind = CompiledGrower if isinstance(criterion, BuiltIn) else Grower
     return kind(joint, criterion, progress)  # type: ignore[arg-type]
+
+
+def kept_by(joint: Joint, blocks: Sequence[Sequence[int]]) -> float:
+    """Return I(X;Y) = H(Y) of a partition, in nats."""
+    p_x = joint.p_x.tolist()
+    return -math.fsum(p * math.log(p) for p in (sum(p_x[x] for x in block) for block in blocks))
 
 
 def release_blocks(

@@ -17,7 +17,7 @@ from lowlift.certificates import (
     State,
     coordinate_bounds,
     in_order,
-    information_bound,
+    nmi_bound,
     prove_floor,
 )
 from lowlift.kernels import pricing
@@ -29,6 +29,10 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 _TOLERANCE = 1e-8
 _STEPS = 10
+#: After a proof of so few nodes, the goal itself is tried next.
+_QUICK = 100_000
+#: What a proven floor is lowered by, so that another machine's rounding proves it too.
+_ROOM = 1e-10
 #: Up to this many symbols, pairs alone are tried first.
 _SMALL = 24
 
@@ -84,8 +88,10 @@ class _Search:
         self.upper = coordinate_bounds(polytope, jobs)
         # pi = -log u needs no search: H(v) + sum v log u >= 0 because v <= u.
         self.duals, self.floor = -np.log(self.upper), -1e-11
+        #: Where tangents were taken that the bound, and the bounds of coordinates, rest on.
         self.tangents: tuple[tuple[float, ...], ...] = ()
-        self.bound = min(1.0, information_bound(polytope, self.duals, self.floor) / self.entropy)
+        self.upper_tangents: tuple[tuple[float, ...], ...] = ()
+        self.bound = min(1.0, nmi_bound(polytope, self.duals, self.floor))
         self.nodes = 0
         self.is_stopped = self.is_proving = False
         #: A round of pricing goes on while it gains this; tangents could go on for ever.
@@ -122,30 +128,32 @@ class _Search:
         """Return the best mixture of symbols and pairs, if it proves good enough at once."""
         polytope, n = self.polytope, self.polytope.n_x
         first, second, share = self.pairs
-        alone = np.flatnonzero(~risky_symbols(polytope.joint, polytope.criterion)[polytope.members])
-        atoms = np.zeros((n, len(alone) + len(share)))
-        atoms[alone, np.arange(len(alone))] = 1.0
-        columns = np.arange(len(alone), atoms.shape[1])
+        alone = (~risky_symbols(polytope.joint, polytope.criterion)[polytope.members]).nonzero()[0]
+        count = len(alone)
+        atoms = np.zeros((n, count + len(share)))
+        atoms[alone, np.arange(count)] = 1.0
+        columns = np.arange(count, atoms.shape[1])
         atoms[first, columns], atoms[second, columns] = share, 1 - share
         if not atoms.shape[1] or not atoms.any(axis=1).all():
             return None
         is_solved, beta, pi = pricing.mix(atoms, polytope.p_x)
-        used = np.flatnonzero(beta > 1e-11)
-        if not is_solved or np.abs(atoms[:, used] @ beta[used] - polytope.p_x).max() > 1e-12:
+        beta[beta <= 1e-11] = 0.0
+        if not is_solved or np.abs(atoms @ beta - polytope.p_x).max() > 1e-12:
             return None
         target = 0.9 * self.gap * self.entropy
-        proof = prove_floor(polytope, pi, -target, self.upper)
-        bound = information_bound(polytope, pi, proof.floor) / self.entropy
-        points = atoms[:, used].T
-        costs = -(points * np.log(np.where(points > 0, points, 1.0))).sum(axis=1)
-        if bound - (1 - float(beta[used] @ costs) / self.entropy) > self.gap:
+        proof = prove_floor(
+            polytope, pi, -target, self.upper, most_nodes=2000, is_over=lambda: self.left <= 0
+        )
+        floor = proof.floor - _ROOM
+        bound = nmi_bound(polytope, pi, floor)
+        if bound - (1 - float(beta[count:] @ self.pair_cost) / self.entropy) > self.gap:
             return None
-        mixture = [
-            (float(beta[k]), (members, atoms[members, k]))
-            for k in used.tolist()
-            for members in [np.flatnonzero(atoms[:, k])]
-        ]
-        return Outcome(mixture, bound, pi, proof.floor, proof.nodes, ())
+        mixture: Mixture = []
+        for k in beta.nonzero()[0].tolist():
+            one = k - count
+            members = alone[k : k + 1] if one < 0 else np.array([first[one], second[one]])
+            mixture.append((float(beta[k]), (members, atoms[members, k])))
+        return Outcome(mixture, bound, pi, floor, proof.nodes, ())
 
     def _first_columns(self) -> None:
         """Singletons and blocks that are allowed, pairs, and a vertex near each symbol."""
@@ -217,13 +225,15 @@ class _Search:
         if outside.any():
             beyond = points[outside]
             shares = _shares_inside(self.polytope, beyond)
-            # Tangents just outside the boundary are the deepest.
-            near = _toward(self.polytope, beyond, np.minimum(shares + 1e-6, 1.0))
-            lifts = self.polytope.lifts(near)
-            chosen = _spread(lifts, np.argsort(shares), 40)
-            new += self.polytope.cut(lifts[:, chosen], self.polytope.lifts(beyond[chosen]))
+            lifts = self.polytope.lifts(beyond)
+            near = lifts
             if not self.polytope.is_polyhedral:
                 new += self.master.add(_toward(self.polytope, beyond, shares))
+                # Tangents just outside the boundary are the deepest.
+                edge = _shares_inside(self.polytope, beyond, is_exact=True)
+                near = self.polytope.lifts(_toward(self.polytope, beyond, edge + 1e-6 * (1 - edge)))
+            chosen = _spread(near, np.argsort(shares), 40)
+            new += self.polytope.cut(near[:, chosen], lifts[:, chosen])
         return new
 
     def _price_triples(self) -> int:
@@ -300,7 +310,6 @@ class _Search:
         target = max(goal, 0.05 * self.master.cost)
         most_nodes, stalls = 2_000_000, 0
         while self.bound - self.nmi > self.gap and stalls < 8 and most_nodes < 10**9:
-            begun = time.monotonic()
             proof = self._prove(target, most_nodes)
             self._tell()
             if self.is_stopped:
@@ -310,8 +319,7 @@ class _Search:
             if proof.floor >= -target:
                 if not new and (target <= goal or stalls):
                     return
-                spent = time.monotonic() - begun
-                is_quick = self.polytope.is_box and 40 * spent < self.left
+                is_quick = self.polytope.is_box and proof.nodes < _QUICK
                 target = goal if is_quick else max(goal, target / 4)
             elif lowest > target and not (new and self.polytope.is_polyhedral):
                 # Points below the cut that no atom may be: prove what holds down to them.
@@ -336,6 +344,9 @@ class _Search:
         if len(self.polytope.rows) > rows and self.left > 0:
             tighter = coordinate_bounds(self.polytope, self.jobs)
             self.upper = np.minimum(self.upper, tighter)
+            self.upper_tangents = tuple(
+                dict.fromkeys([*self.upper_tangents, *self.polytope.tangents])
+            )
         return new
 
     def _prove(self, target: float, most_nodes: int) -> Proof:
@@ -351,10 +362,11 @@ class _Search:
             jobs=self.jobs, most_nodes=most_nodes, is_over=is_over,
         )  # fmt: skip
         self.nodes += proof.nodes
-        bound = information_bound(self.polytope, pi, proof.floor) / self.entropy
+        floor = proof.floor - _ROOM
+        bound = nmi_bound(self.polytope, pi, floor)
         if bound < self.bound:
-            self.bound, self.duals, self.floor = bound, pi, proof.floor
-            self.tangents = tuple(dict.fromkeys(self.polytope.tangents))
+            self.bound, self.duals, self.floor = bound, pi, floor
+            self.tangents = tuple(dict.fromkeys([*self.polytope.tangents, *self.upper_tangents]))
         return proof
 
     def _inside(self, points: Floats) -> Floats:
@@ -425,25 +437,27 @@ def _spread(points: Floats, order: npt.NDArray[np.int64], most: int) -> list[int
     return chosen
 
 
-def _excess(polytope: Polytope, points: Floats) -> Floats:
+def _excess(polytope: Polytope, points: Floats, hair: float = MARGIN / 2) -> Floats:
     """Return how far the leakage of each posterior is beyond its budget, less a hair."""
     criterion = polytope.criterion
     lower, upper = criterion.leakage(np.maximum(polytope.lifts(points), 0.0), polytope.joint.p_s)
     out = np.full(len(points), -math.inf)
     for leakage, side in ((lower, criterion.lower), (upper, criterion.upper)):
         if not math.isinf(side):
-            out = np.maximum(out, leakage - side + min(MARGIN / 2, 2e-4 * side))
+            out = np.maximum(out, leakage - side + min(hair, 2e-4 * side))
     return out
 
 
-def _shares_inside(polytope: Polytope, points: Floats) -> Floats:
-    """Return how far from P_X (lift 1) toward each point the criterion allows to go, in [0, 1]."""
+def _shares_inside(polytope: Polytope, points: Floats, *, is_exact: bool = False) -> Floats:
+    """Return how far from P_X (lift 1) toward each point the criterion allows to go, in [0, 1].
+
+    Unless exact, far enough inside that entries too small to be kept may be dropped.
+    """
     low, high = np.zeros(len(points)), np.ones(len(points))
-    # Far enough inside that entries too small to be kept may be dropped.
-    room = min(5e-8, 1e-4 * min(polytope.criterion.lower, polytope.criterion.upper))
     for _ in range(50):
         middle = (low + high) / 2
-        inside = _excess(polytope, _toward(polytope, points, middle)) <= -room
+        between = _toward(polytope, points, middle)
+        inside = _excess(polytope, between, 0.0 if is_exact else 1e-7) <= 0
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return low
 

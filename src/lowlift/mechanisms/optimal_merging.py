@@ -11,7 +11,7 @@ from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate
 from lowlift.criteria import Criterion, verdicts
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import release_blocks
+from lowlift.mechanisms.blocks import kept_by, release_blocks
 from lowlift.mechanisms.merging import merge_subsets
 from lowlift.release import Release
 
@@ -76,17 +76,12 @@ def optimal_merging(joint: Joint, criterion: Criterion, time_limit: float = 60.0
             blocks = _best_arrangement(joint, criterion, [[x] for x in range(joint.n_x)]) or greedy
         else:
             blocks = _improve(joint, criterion, greedy, start + time_limit)
-    if _information(joint, blocks) < _information(joint, greedy):  # by rounding alone
+    if kept_by(joint, blocks) < kept_by(joint, greedy):  # by rounding alone
         blocks = greedy
-    bound = _information(joint, blocks) if is_proven else _bound_alone(joint, risky)
+    bound = kept_by(joint, blocks) if is_proven else _bound_alone(joint, risky)
     nmi = min(1.0, bound / joint.entropy_x + _ROUNDING) if joint.entropy_x else 1.0
     certificate = Certificate("partitions", nmi, is_proven)
     return release_blocks(joint, criterion, blocks, "optimal_merging", certificate)
-
-
-def _information(joint: Joint, blocks: Groups) -> float:
-    p_y = np.array([joint.p_x[list(block)].sum() for block in blocks])
-    return float(-(p_y * np.log(p_y)).sum())
 
 
 def _bound_alone(joint: Joint, risky: Bools) -> float:
@@ -157,7 +152,7 @@ def _improve(
         groups, chosen = _neighbourhood(joint, current, rng)
         before = [current[k] for k in chosen]
         after = _best_arrangement(joint, criterion, groups)
-        if after and _information(joint, after) > _information(joint, before) + _ROUNDING:
+        if after and kept_by(joint, after) > kept_by(joint, before) + _ROUNDING:
             current = [b for k, b in enumerate(current) if k not in chosen] + after
             failures = 0
         else:

@@ -1,18 +1,18 @@
 """The optimal random response: the best that a convex criterion allows, with a proven bound."""
 
-import os
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from lowlift.audit import risky_symbols
-from lowlift.certificates import Certificate, Polytope, State
+from lowlift.certificates import Certificate, Polytope, State, cores
 from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.mechanisms.balanced import balanced_channel
-from lowlift.mechanisms.blocks import release_blocks
+from lowlift.mechanisms.blocks import kept_by, release_blocks
 from lowlift.mechanisms.master import Mixture
 from lowlift.mechanisms.merging import merge_subsets
 from lowlift.release import Release
@@ -75,8 +75,10 @@ def random_response(
     """
     check_convex(criterion)
     for name, value in (("gap", gap), ("time_limit", time_limit)):
-        if not value > 0:
+        if not isinstance(value, int | float) or not value > 0:
             raise InvalidInput(f"{name} must be positive; got {value!r}.")
+    if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+        raise InvalidInput(f"jobs must be a whole number, 1 or more; got {jobs!r}.")
     if not risky_symbols(joint, criterion).any():
         certificate = Certificate("mechanisms", 1.0, is_optimal=True, gap=0.0)
         alone = [[x] for x in range(joint.n_x)]
@@ -84,16 +86,19 @@ def random_response(
     from lowlift.mechanisms.column_generation import optimise
 
     blocks = merge_subsets(joint, criterion)
+    if math.isinf(joint.lift_error):  # cells so small that no float polytope can be trusted
+        trivial = Certificate("mechanisms", 1.0, is_optimal=False)
+        return release_blocks(joint, criterion, blocks, "random_response", trivial)
     polytope = Polytope(joint, criterion)
-    found = optimise(polytope, blocks, gap, time_limit, jobs or os.cpu_count() or 1, progress)
-    release = release_blocks(joint, criterion, blocks, "random_response")
-    others = [round_atoms(joint, criterion, found.atoms, "random_response")]
+    found = optimise(polytope, blocks, gap, time_limit, jobs or cores(), progress)
+    candidates = [round_atoms(joint, criterion, found.atoms, "random_response")]
     if is_tight(criterion):
         channel = balanced_channel(joint, found.atoms)
-        others.append(Release.of(joint, channel, criterion, mechanism="random_response"))
-    for other in others:
-        if other and other.audit.is_satisfied and other.audit.nmi > release.audit.nmi:
-            release = other
+        candidates.append(Release.of(joint, channel, criterion, mechanism="random_response"))
+    allowed = [other for other in candidates if other and other.audit.is_satisfied]
+    release = max(allowed, key=lambda other: other.audit.nmi, default=None)
+    if release is None or release.audit.mutual_information < kept_by(joint, blocks):
+        release = release_blocks(joint, criterion, blocks, "random_response")
     reached = found.upper_bound - release.audit.nmi
     certificate = Certificate(
         "mechanisms",
