@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.certificates import Polytope, coordinate_bounds, information_bound, prove_floor
+from lowlift.certificates import coordinate_bounds, information_bound, prove_floor
 from lowlift.criteria import HalfSpaces
+from lowlift.polytope import Polytope
 
 JOINT = ll.Joint.random(3, 6, seed=0)
 

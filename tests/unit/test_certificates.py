@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.certificates import Polytope, coordinate_bounds, information_bound, prove_floor
+from lowlift.certificates import coordinate_bounds, information_bound, prove_floor
+from lowlift.polytope import Polytope
 
 JOINT, CRITERION = ll.Joint.random(4, 12, seed=7), ll.LIP(0.25)
 

@@ -10,9 +10,7 @@ import numpy.typing as npt
 
 from lowlift.audit import risky_symbols
 from lowlift.certificates import (
-    MARGIN,
     STEP,
-    Polytope,
     Proof,
     State,
     coordinate_bounds,
@@ -22,6 +20,7 @@ from lowlift.certificates import (
 )
 from lowlift.kernels import pricing
 from lowlift.mechanisms.master import Atom, Master, Mixture
+from lowlift.polytope import MARGIN, Polytope
 
 __all__ = ["Outcome", "optimise", "split_support"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from lowlift.audit import risky_symbols
-from lowlift.certificates import Certificate, Polytope, State, cores
+from lowlift.certificates import Certificate, State, cores
 from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
@@ -15,6 +15,7 @@ from lowlift.mechanisms.balanced import balanced_channel
 from lowlift.mechanisms.blocks import kept_by, release_blocks
 from lowlift.mechanisms.master import Mixture
 from lowlift.mechanisms.merging import merge_subsets
+from lowlift.polytope import Polytope
 from lowlift.release import Release
 
 __all__ = ["check_convex", "random_response", "round_atoms"]

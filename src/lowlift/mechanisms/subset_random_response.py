@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lowlift.certificates import Polytope
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.joint import Joint
@@ -14,6 +13,7 @@ from lowlift.mechanisms.master import Mixture
 from lowlift.mechanisms.merging import merge_subsets
 from lowlift.mechanisms.random_response import check_convex, round_atoms
 from lowlift.partition import Partition
+from lowlift.polytope import Polytope
 from lowlift.release import Release
 
 __all__ = ["subset_random_response"]
