@@ -171,6 +171,7 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     >>> verdict.is_satisfied, verdict.worst.side, round(verdict.worst.leakage, 4)
     (False, 'lower', 0.6931)
     """
+    _check_joint(joint)
     if not isinstance(channel, Channel):
         raise InvalidInput(
             f"channel must be a Channel; got {type(channel).__name__}. "
@@ -194,8 +195,17 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     return Audit(joint, channel, criterion, allowed, lift, p_y)
 
 
+def _check_joint(joint: Joint) -> None:
+    if not isinstance(joint, Joint):
+        raise InvalidInput(
+            f"joint must be a Joint; got {type(joint).__name__}. "
+            "Use Joint(p_sx) for probabilities or Joint.from_counts for a table of counts."
+        )
+
+
 def risky_symbols(joint: Joint, criterion: Criterion) -> Bools:
     """Return per symbol of X whether publishing it unchanged breaks the criterion, exactly."""
+    _check_joint(joint)
     return ~verdicts(
         criterion,
         joint.lift,

@@ -215,3 +215,21 @@ def test_an_audit_cannot_be_changed(copied):
         verdict.allowed = np.array([True, True])
     for name in ("allowed", "lift", "p_y"):
         assert not getattr(verdict, name).flags.writeable, name
+
+
+@pytest.mark.parametrize(
+    "mechanism", [ll.watchdog, ll.subset_merging, ll.optimal_merging, ll.random_response]
+)
+def test_what_is_no_joint_or_no_criterion_is_refused(mechanism):
+    joint = ll.Joint.random(2, 4, seed=0)
+    with pytest.raises(ll.InvalidInput, match="joint must be a Joint; got ndarray"):
+        mechanism(joint.p_sx, ll.LIP(0.1))
+    with pytest.raises(
+        ll.InvalidInput, match=r"criterion must be .* got float|half_spaces and cut"
+    ):
+        mechanism(joint, 0.5)
+    channel = ll.Channel.identity(joint)
+    with pytest.raises(ll.InvalidInput, match="joint must be a Joint"):
+        ll.audit(joint.p_sx, channel, ll.LIP(0.1))
+    with pytest.raises(ll.InvalidInput, match="criterion must be"):
+        ll.audit(joint, channel, 0.5)

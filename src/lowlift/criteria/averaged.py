@@ -1,6 +1,7 @@
 """Criteria that bound a mean over s of the lift and of its inverse: l1-, chi2- and alpha-lift."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,9 +44,9 @@ class _Averaged(BuiltIn):
     #: The lift that adds nothing to the lift-inverse measure.
     neutral: ClassVar[float] = 1.0
 
+    @abstractmethod
     def _log_measures(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
         """Return the logs of the lift-inverse and of the lift-based measure."""
-        raise NotImplementedError
 
     def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:
         """Return the log of (lift-based + lift-inverse measure) per output.
@@ -71,8 +72,9 @@ class _Averaged(BuiltIn):
             np.concatenate([n for n, _ in kept]), np.concatenate([o for _, o in kept])
         )
 
+    @abstractmethod
     def _largest(self, p_s: Floats) -> Floats:
-        raise NotImplementedError
+        """Return the largest lift that the region allows, per s."""
 
     def _smallest(self, p_s: Floats) -> Floats:
         return np.zeros(len(p_s))
@@ -86,9 +88,9 @@ class _Averaged(BuiltIn):
         offsets = np.array([o for _, o in found])
         return HalfSpaces(np.r_[normals, box.normals], np.r_[offsets, box.offsets])
 
+    @abstractmethod
     def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
         """Return normals and offsets of the tangents of the measures that are exceeded."""
-        raise NotImplementedError
 
     def _refuse_unless_convex(self) -> None:
         if not self.is_convex:
@@ -106,8 +108,9 @@ class _Norm(_Averaged):
         """Whether the lower side is off; the prior-weighted lift-inverse measure is not convex."""
         return math.isinf(self.lower)
 
+    @abstractmethod
     def _within(self, deviations: Sequence[tuple[int, Fraction]], total: int, side: float) -> bool:
-        raise NotImplementedError
+        """Decide whether the measure of these deviations from 1 is in budget."""
 
     def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:
         """Decide one output from whole numbers proportional to P(s, y) and P(s), exactly."""

@@ -215,6 +215,11 @@ def verdicts(
         Give whole numbers proportional to P(s, y) for output number y, and to P(s).
     """
     if not is_certified(criterion):
+        if not isinstance(criterion, Criterion):
+            raise InvalidInput(
+                f"criterion must be one of lowlift's, or have lower, upper, leakage and risk; got "
+                f"{type(criterion).__name__}. For example: lowlift.LIP(0.5)."
+            )
         lower, upper = criterion.leakage(lift_sy, p_s)
         return (lower <= criterion.lower) & (upper <= criterion.upper)
     if isinstance(criterion, BuiltIn):
