@@ -157,7 +157,10 @@ def other_criteria() -> None:
     print("\n### Other criteria, eps / 2 on each side\n")
     row("criterion", "size", "NMI", "bound", "gap", "nodes", "time")
     row(*["---"] * 7)
-    for n_s, n_x, limit, epsilons in ((5, 17, 10.0, (1.0, 2.0)), (15, 200, 120.0, (2.0,))):
+    for n_s, n_x, limit, epsilons in (
+        (5, 17, 10.0, (0.25, 0.5, 1.0, 2.0)),
+        (15, 200, 120.0, (2.0,)),
+    ):
         joint = ll.Joint.random(n_s, n_x, seed=0)
         for epsilon in epsilons:
             half = epsilon / 2

@@ -246,3 +246,12 @@ def test_rounding_to_integers_costs_less_than_a_millionth(criterion):
     release = ll.random_response(joint, criterion, gap=1e-4, time_limit=5.0, progress=states.append)
     assert release.audit.is_satisfied
     assert release.audit.nmi == pytest.approx(states[-1].nmi, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "criterion", [ll.AlphaLift(2, 0.125, 0.125), ll.Chi2Lift(INF, 0.25)], ids=str
+)
+def test_small_convex_budgets_close_at_17_x_5(criterion):
+    """Tangents dropped while a proof rests on them would come back for ever."""
+    release = ll.random_response(ll.Joint.random(5, 17, seed=0), criterion, gap=1e-4)
+    assert release.certificate.gap <= 1e-4

@@ -30,6 +30,8 @@ _TOLERANCE = 1e-8
 _STEPS = 10
 #: After a proof of so few nodes, the goal itself is tried next.
 _QUICK = 100_000
+#: Tangents that proofs rest on are kept up to this many rows: one dropped may be met again.
+_MANY_ROWS = 400
 #: What a proven floor is lowered by, so that another machine's rounding proves it too.
 _ROOM = 1e-10
 #: Up to this many symbols, pairs alone are tried first.
@@ -334,7 +336,7 @@ class _Search:
         if self.polytope.is_box:
             new += self._admit(self._inside(points))
         else:
-            if not self.polytope.is_polyhedral:
+            if not self.polytope.is_polyhedral and rows > _MANY_ROWS:
                 self.polytope.drop_idle(proof.points, patience=8)
             new += self._admit(points)
         if new:
