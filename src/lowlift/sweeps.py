@@ -1,6 +1,7 @@
 """Any mechanism over joints and budgets: one row per audited release."""
 
 import csv
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,6 +30,7 @@ _ROW = np.dtype(
         ("outputs", np.int64),
         ("nmi", np.float64),
         ("mutual_information", np.float64),
+        ("upper_bound", np.float64),
         ("min_lift_leakage", np.float64),
         ("max_lift_leakage", np.float64),
         ("seconds", np.float64),
@@ -41,7 +43,8 @@ class Tradeoff:
     """The rows of a sweep: a NumPy record per release, joint by joint.
 
     Fields of `rows`: joint and criterion (their numbers), is_satisfied, outputs, nmi,
-    mutual_information, min_lift_leakage, max_lift_leakage (nats), seconds.
+    mutual_information, upper_bound (on NMI, proven; NaN without a certificate), min_lift_leakage,
+    max_lift_leakage (nats), seconds.
     """
 
     rows: npt.NDArray[np.void]
@@ -140,7 +143,7 @@ def _rows_of(task: _Task) -> list[tuple[Any, ...]]:
         start = time.perf_counter()
         release = mechanism(joint, criterion)
         seconds = time.perf_counter() - start
-        audit = release.audit
+        audit, certificate = release.audit, release.certificate
         rows.append(
             (
                 number,
@@ -149,6 +152,7 @@ def _rows_of(task: _Task) -> list[tuple[Any, ...]]:
                 release.channel.n_y,
                 audit.nmi,
                 audit.mutual_information,
+                certificate.upper_bound if certificate else math.nan,
                 audit.min_lift_leakage,
                 audit.max_lift_leakage,
                 seconds,

@@ -3,10 +3,10 @@
 from lowlift.audit import risky_symbols
 from lowlift.criteria import Criterion
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import Progress, grower_for, release_blocks
+from lowlift.mechanisms.blocks import Grower, Progress, grower_for, release_blocks
 from lowlift.release import Release
 
-__all__ = ["merge_subsets", "subset_merging"]
+__all__ = ["merge_subsets", "repaired", "subset_merging"]
 
 
 def subset_merging(
@@ -72,9 +72,13 @@ def merge_subsets(
     blocks, allowed = grower_for(joint, criterion, placed).cover(high)
     if allowed:
         return blocks + alone
-    grower = grower_for(joint, criterion)
-    # Only the last block can have run out of symbols: it joins other blocks, then low-risk symbols.
+    return repaired(grower_for(joint, criterion), blocks, alone)
+
+
+def repaired(grower: Grower, blocks: list[list[int]], alone: list[list[int]]) -> list[list[int]]:
+    """Let the last block join other blocks, then low-risk symbols, until it is allowed."""
     *rest, last = blocks
+    allowed = grower.holds(last)
     for more in (rest, alone):
         if more and not allowed:
             pool = grower.pool(more)

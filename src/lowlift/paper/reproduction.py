@@ -1,0 +1,295 @@
+"""Run the figures that are asked for and write them, their numbers and one page into a folder."""
+
+import csv
+import json
+import platform
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lowlift
+from lowlift.errors import InvalidInput
+from lowlift.figures.charts import Curve, Panel, figure_files
+from lowlift.paper.comparison import Comparison, compare
+from lowlift.paper.density import Density, densities
+from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, Experiment
+from lowlift.paper.runs import Size, Sweep, run_experiment, runner
+
+__all__ = ["FIGURES", "Figure", "reproduce"]
+
+#: The numbers of the paper's figures.
+FIGURES = (1, *EXPERIMENTS)
+#: Marks a folder as ours, and says how it was made.
+_MANIFEST = "reproduction.json"
+_MADE_BY = "lowlift paper"
+_TITLES = {
+    "nmi": "Utility",
+    "min_lift_leakage": "Min-lift leakage",
+    "max_lift_leakage": "Max-lift leakage",
+    "seconds": "Time",
+}
+#: The width of the band about a mean, in standard errors: a point beyond it is hardly chance.
+BAND = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """One figure as it was run: what was drawn, and how it compares."""
+
+    number: int
+    title: str
+    setup: str
+    panels: tuple[Panel, ...]
+    comparisons: tuple[Comparison, ...]
+    densities: tuple[Density, ...]
+    sweeps: dict[str, Sweep]
+    seconds: float
+
+    @property
+    def experiment(self) -> Experiment | None:
+        """What was run; None for Figure 1."""
+        return EXPERIMENTS.get(self.number)
+
+
+def reproduce(
+    out: str | PathLike[str],
+    figures: Iterable[int] = FIGURES,
+    *,
+    joints: int | None = None,
+    quick: bool = False,
+    seed: int = 9,
+    jobs: int | None = None,
+    progress: Callable[[int, int, int], object] | None = None,
+) -> Path:
+    """Recompute figures and propositions of the paper and write them into a folder.
+
+    Parameters
+    ----------
+    out
+        A folder that is new, empty or an earlier result of this function. Pieces of work found
+        there that fit are not run again.
+    figures
+        Numbers from 1 to 8.
+    joints
+        At most this many random joints a figure; default: the paper's number.
+    quick
+        Fewer joints and budgets: the whole page in a minute.
+    seed
+        Of the random joints. The numbers depend on nothing else (seconds, and searches that
+        their time limit stopped, aside).
+    jobs
+        Processes; default: what ``joblib.parallel_config`` says, so that Dask, Ray or Spark can
+        do the work.
+    progress
+        Called with (figure, releases done, releases in all).
+
+    Returns
+    -------
+    pathlib.Path
+        The page ``index.html``; beside it each figure as SVG, PNG and CSV.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown figure, joints or jobs below 1, or a folder that holds something else.
+        Nothing is written then.
+    """
+    from lowlift.paper.page import write_page
+
+    numbers = _check_figures(figures)
+    size = Size(joints, quick, seed)
+    parallel = runner(jobs)
+    folder = _claim(Path(out))
+    start = time.perf_counter()
+    found = []
+    with parallel:
+        for number in numbers:
+            if number == 1:
+                figure = _first(size)
+            else:
+                figure = _figure(EXPERIMENTS[number], size, folder, parallel, progress)
+            _write(figure, folder)
+            found.append(figure)
+    page = write_page(found, size, folder, time.perf_counter() - start)
+    _sign(folder, numbers, size)
+    return page
+
+
+def _check_figures(figures: Iterable[int]) -> list[int]:
+    numbers = sorted(set(figures))
+    unknown = [number for number in numbers if number not in FIGURES]
+    if unknown or not numbers:
+        raise InvalidInput(
+            f"figures must be numbers from 1 to 8; got {', '.join(map(str, unknown)) or 'none'}."
+        )
+    return numbers
+
+
+def _claim(folder: Path) -> Path:
+    """Return the folder, made if need be and marked as ours; refuse one that is not."""
+    if folder.exists():
+        if not folder.is_dir():
+            raise InvalidInput(f"{folder} must be a folder; it is a file. Choose another --out.")
+        is_ours = _signed(folder / _MANIFEST)
+        if not is_ours and any(folder.iterdir()):
+            raise InvalidInput(
+                f"{folder} holds something that lowlift paper did not write. "
+                "Choose a new or empty folder."
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    _sign(folder)
+    return folder
+
+
+def _signed(manifest: Path) -> bool:
+    try:
+        return bool(json.loads(manifest.read_text("utf-8"))["made_by"] == _MADE_BY)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _sign(folder: Path, numbers: Sequence[int] = (), size: Size | None = None) -> None:
+    settings: dict[str, Any] = {"made_by": _MADE_BY, "version": lowlift.__version__}
+    if size is not None:
+        settings |= {"figures": list(numbers), "seed": size.seed, "joints": size.joints}
+        settings |= {"quick": size.is_quick, "python": platform.python_version()}
+    (folder / _MANIFEST).write_text(json.dumps(settings, indent=1) + "\n", "utf-8")
+
+
+def _first(size: Size) -> Figure:
+    start = time.perf_counter()
+    joints = min(1000, size.joints or 1000)
+    found = densities(joints, size.seed)
+    panels = tuple(
+        Panel(
+            density.name,
+            "log-lift (nats), min left, max right",
+            "probability",
+            (
+                Curve("the paper", density.centres, density.theirs, style="points", colour=0),
+                Curve("ours", density.centres, density.ours, style="bars", colour=1),
+            ),
+        )
+        for density in found
+    )
+    setup = f"|S|=5, {joints:,} random joints, seed {size.seed}; bins as printed."
+    return Figure(
+        1,
+        "How often each log-lift occurs",
+        setup,
+        panels,
+        (),
+        tuple(found),
+        {},
+        time.perf_counter() - start,
+    )
+
+
+def _figure(
+    experiment: Experiment,
+    size: Size,
+    folder: Path,
+    parallel: Any,
+    progress: Callable[[int, int, int], object] | None,
+) -> Figure:
+    start = time.perf_counter()
+    sweeps = run_experiment(experiment, size, folder / "pieces", parallel, progress)
+    comparisons = tuple(
+        compare(experiment, sweeps[series.name], quantity)
+        for quantity in experiment.quantities
+        for series in experiment.curves
+    )
+    panels = tuple(_panel(experiment, quantity, sweeps) for quantity in experiment.quantities)
+    setup = (
+        f"|S|={experiment.n_s}, |X|={experiment.n_x}, means over {size.joints_of(experiment):,} "
+        f"random joints (uniform entries over their sum; the paper: {experiment.joints:,}"
+        f"{', our guess' if experiment.number == 6 else ''}), seed {size.seed}, "
+        f"ε from {experiment.epsilons[0]:g} to {experiment.epsilons[-1]:g}; "
+        "budgets ε_l=λε, ε_u=(1−λ)ε."
+    )
+    return Figure(
+        experiment.number,
+        experiment.title,
+        setup,
+        panels,
+        comparisons,
+        (),
+        sweeps,
+        time.perf_counter() - start,
+    )
+
+
+def _panel(experiment: Experiment, quantity: str, sweeps: dict[str, Sweep]) -> Panel:
+    from lowlift.paper.points import printed
+
+    curves = []
+    for colour, series in enumerate(experiment.curves):
+        sweep = sweeps[series.name]
+        mean = sweep.mean(quantity)
+        error = BAND * np.nan_to_num(sweep.spread(quantity)) / np.sqrt(sweep.joints)
+        low = np.maximum(mean - error, mean / 2) if quantity == "seconds" else mean - error
+        curves.append(
+            Curve(series.label, sweep.epsilons, mean, colour=colour, low=low, high=mean + error)
+        )
+        points = printed(experiment.number, series.name, quantity)
+        if points:
+            x, y = np.array(list(points)), np.array(list(points.values()))
+            curves.append(
+                Curve("the paper's points", x, y, "points", colour, in_legend=colour == 0)
+            )
+    first = len(experiment.curves)
+    for k, series in enumerate(experiment.markers):
+        sweep = sweeps[series.name]
+        names = [curve.name for curve in experiment.curves]
+        # Several notions in one figure: a marker has the colour of its notion's curve.
+        colour = names.index(series.beside) if len(experiment.markers) > 2 else first + k
+        curves.append(Curve(series.label, sweep.epsilons, sweep.mean(quantity), "marker", colour))
+        if quantity == "nmi" and series.mechanism == "proven random response":
+            bound = sweep.mean("upper_bound")
+            curves.append(
+                Curve("proven bound", sweep.epsilons, bound, "tick", colour, in_legend=True)
+            )
+    scale = "log" if quantity == "seconds" else "linear"
+    return Panel(_TITLES[quantity], "ε (nats)", QUANTITIES[quantity], tuple(curves), scale)
+
+
+def _write(figure: Figure, folder: Path) -> None:
+    """Write a figure as SVG, PNG and CSV."""
+    name = f"figure-{figure.number}"
+    svg, png = figure_files(figure.panels, f"Figure {figure.number}: {figure.title}")
+    (folder / f"{name}.svg").write_text(svg, "utf-8")
+    (folder / f"{name}.png").write_bytes(png)
+    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(table_of(figure))
+
+
+def table_of(figure: Figure) -> Iterable[Sequence[object]]:
+    """Yield the figure's numbers as rows, the first one their names."""
+    from lowlift.paper.points import printed
+
+    if figure.number == 1:
+        yield "generator", "log_lift", "ours", "paper"
+        for density in figure.densities:
+            for row in zip(density.centres, density.ours, density.theirs, strict=True):
+                yield density.name, *map(float, row)
+        return
+    yield (
+        *("quantity", "series", "mechanism", "epsilon", "joints"),
+        *("ours", "standard_error", "upper_bound", "satisfied", "paper"),
+    )
+    for name, sweep in figure.sweeps.items():
+        bound, held = sweep.mean("upper_bound"), sweep.mean("is_satisfied")
+        for quantity in QUANTITIES:
+            points = printed(figure.number, name, quantity)
+            error = sweep.spread(quantity) / np.sqrt(sweep.joints)
+            for k, epsilon in enumerate(sweep.epsilons.tolist()):
+                yield (
+                    *(quantity, name, sweep.series.mechanism, epsilon, sweep.joints),
+                    *(float(sweep.mean(quantity)[k]), float(error[k]), float(bound[k])),
+                    *(float(held[k]), points.get(epsilon, "")),
+                )
