@@ -2,9 +2,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check format bench clean
+.PHONY: help demo paper test check format bench clean
 help:
 	@echo "make demo    release a small real table and print lifts, verdict and utility"
+	@echo "make paper   recompute the paper's figures into reproduction/ (QUICK=--quick: the short form)"
 	@echo "make test    run every test"
 	@echo "make check   lint, format, types, import contracts, doctests"
 	@echo "make format  rewrite the source in the house format"
@@ -20,6 +21,13 @@ $(VENV)/dev: $(VENV)/core
 
 demo: $(VENV)/core
 	$(BIN)/python examples/titanic.py
+
+$(VENV)/paper: $(VENV)/core
+	scripts/venv $(PYTHON) $(VENV) ".[paper]"
+	@touch $@
+
+paper: $(VENV)/paper
+	$(BIN)/lowlift paper --out reproduction $(QUICK)
 
 test: $(VENV)/dev
 	$(BIN)/pytest

@@ -10,21 +10,14 @@ from mpmath import mp
 
 import lowlift as ll
 from lowlift import measures
-from lowlift.paper import propositions
-from lowlift.paper.propositions import (
-    Claim,
-    _Cases,
-    _counter_example,
-    _Inequality,
-    _kept_more,
-    _published,
-    _random_cases,
-    _rational,
-    _root,
-    _slack,
-    _tried,
-    try_propositions,
-)
+from lowlift.paper.propositions import Claim, try_propositions
+from lowlift.paper.propositions.cases import _WEIGHTS, SHAPES, published, random_cases
+from lowlift.paper.propositions.claims import _counter_example, _tried
+from lowlift.paper.propositions.enclosures import exact_slack, root
+from lowlift.paper.propositions.inequalities import INEQUALITIES, Inequality
+from lowlift.paper.propositions.measures import Cases
+from lowlift.paper.propositions.parts import ALPHAS, rational
+from lowlift.paper.propositions.watchdogs import kept_more
 
 FALSE = {("1(2)", "printed"), ("2", "printed"), ("2", "with repair")} | {
     (number, "printed") for number in ("3(1)", "3(2)", "5(1)", "5(2)")
@@ -43,21 +36,21 @@ def claims():
 
 
 def cases_of(shape, k=400, seed=0):
-    return _random_cases(np.random.default_rng(seed), k, *shape)
+    return random_cases(np.random.default_rng(seed), k, *shape)
 
 
 def failing(shape, number, k=400):
     """Return the parts of random cases that break the printed forms of one item."""
     forms = [
         dataclasses.replace(item, example=None)
-        for item in propositions._INEQUALITIES
+        for item in INEQUALITIES
         if (item.proposition, item.form) == (number, "printed")
     ]
     return [_tried(form, [cases_of(shape, k)]).violations / k for form in forms]
 
 
 def wrong(formula):
-    return _Inequality("0", "printed", "a wrong one", (_rational(formula),))
+    return Inequality("0", "printed", "a wrong one", (rational(formula),))
 
 
 def test_every_item_is_there_in_order(claims):
@@ -127,7 +120,7 @@ def test_known_counter_examples_are_shown(claims):
 
 
 def test_counter_examples_are_computed_from_their_table():
-    printed = next(i for i in propositions._INEQUALITIES if i.proposition == "3(1)")
+    printed = next(i for i in INEQUALITIES if i.proposition == "3(1)")
     other = dataclasses.replace(printed, example=((1, 3, 1), (9, 7, 9)))
     claim = _tried(other, [cases_of((2, 2), 1)])
     # P_S = (1/6, 5/6); the lifts are 3/5 and 27/25, and 9/5 and 21/25.
@@ -215,9 +208,9 @@ def test_a_bound_too_small_by_less_than_rounding_is_caught(digits):
 @pytest.mark.parametrize("counts", [((1, 2), (2, 4)), ((3, 3, 6), (1, 1, 2), (5, 5, 10))])
 def test_independent_tables_violate_nothing(counts):
     """Every lift is 1, so that most sides are equal and floats cannot tell."""
-    cases = _published(counts)
+    cases = published(counts)
     assert cases.exact(0).u == cases.exact(0).d == 1
-    for item in propositions._INEQUALITIES:
+    for item in INEQUALITIES:
         for part in item.parts:
             slack = part.slacks(cases)[0]
             assert slack == 0 or (item.proposition == "4(3)" and slack > 0.01) or (
@@ -232,22 +225,22 @@ def test_sides_are_told_apart_by_enclosures():
     two = (Fraction(2), Fraction(2))
 
     def against(value):
-        return _slack(lambda bits: (_root(two, Fraction(2), bits), (value, value)))
+        return exact_slack(lambda bits: (root(two, Fraction(2), bits), (value, value)))
 
     assert -1e-40 < against(below) < 0 < against(above) < 1e-40
 
 
 def test_what_stays_open_counts_as_violated():
     ends = Fraction(0), Fraction(1)
-    assert _slack(lambda _: (ends, ends)) < 0
-    assert _slack(lambda _: ((ends[1], ends[1]), (ends[1], ends[1]))) == 0
+    assert exact_slack(lambda _: (ends, ends)) < 0
+    assert exact_slack(lambda _: ((ends[1], ends[1]), (ends[1], ends[1]))) == 0
 
 
 def test_watchdogs_that_keep_the_same_in_floats_are_told_apart():
-    assert _kept_more([(0.5, [2, 4, 6]), (0.5, [2, 4, 6])]) == 0
-    assert -1 < _kept_more([(0.5, [2, 4, 6]), (0.5, [3, 3, 6])]) < 0
-    assert 0 < _kept_more([(0.5, [3, 3, 6]), (0.5, [2, 4, 6])]) < 1
-    assert _kept_more([(0.5, []), (0.25, [])]) == 0.25
+    assert kept_more([(0.5, [2, 4, 6]), (0.5, [2, 4, 6])]) == 0
+    assert -1 < kept_more([(0.5, [2, 4, 6]), (0.5, [3, 3, 6])]) < 0
+    assert 0 < kept_more([(0.5, [3, 3, 6]), (0.5, [2, 4, 6])]) < 1
+    assert kept_more([(0.5, []), (0.25, [])]) == 0.25
 
 
 # The measures.
@@ -258,7 +251,7 @@ def channel_of(cases, k):
     return ll.Channel(weights[:, weights.any(axis=0)])
 
 
-@pytest.mark.parametrize("shape", propositions._SHAPES)
+@pytest.mark.parametrize("shape", SHAPES)
 def test_measures_are_those_of_the_package(shape):
     cases = cases_of(shape, 12, seed=5)
     for k in range(len(cases)):
@@ -291,7 +284,7 @@ def test_measures_are_those_of_the_package(shape):
             np.testing.assert_allclose(cases.powers(-alpha)[k], inverse, rtol=1e-10)
 
 
-@pytest.mark.parametrize("shape", propositions._SHAPES)
+@pytest.mark.parametrize("shape", SHAPES)
 def test_rationals_agree_with_floats(shape):
     cases = cases_of(shape, 8, seed=6)
     for k in range(len(cases)):
@@ -322,7 +315,7 @@ def test_enclosures_hold_what_mpmath_finds(shape):
             for p, v in zip(p_s, l_s, strict=True)
         )
         between(case.information(128), information)
-        for alpha in propositions._ALPHAS:
+        for alpha in ALPHAS:
             order = mp.mpf(alpha.numerator) / alpha.denominator
             tilted = [p**order / mp.fsum(q**order for q in p_s) for p in p_s]
             for ends, prior in ((case.sibson, p_s), (case.arimoto, tilted)):
@@ -342,7 +335,7 @@ def test_enclosures_hold_what_mpmath_finds(shape):
 @pytest.mark.parametrize("shape", [(2, 2), (3, 4)])
 def test_exact_sides_are_the_float_sides(shape):
     cases = cases_of(shape, 6, seed=8)
-    for item in propositions._INEQUALITIES:
+    for item in INEQUALITIES:
         for part in filter(None, (*item.parts, item.where)):
             smaller, larger = part.floats(cases)
             for k in range(len(cases)):
@@ -357,19 +350,19 @@ def test_exact_sides_are_the_float_sides(shape):
 # The cases.
 
 
-@pytest.mark.parametrize("shape", propositions._SHAPES)
+@pytest.mark.parametrize("shape", SHAPES)
 def test_cases_are_positive_tables_with_channels(shape):
     cases = cases_of(shape, 100)
     n_s, n_x = shape
     assert cases.counts.shape == (100, n_s, n_x)
     assert cases.counts.min() >= 1
     assert (cases.weights >= 0).all()
-    assert (cases.weights.sum(axis=2) == propositions._WEIGHTS).all()
+    assert (cases.weights.sum(axis=2) == _WEIGHTS).all()
     assert cases.high.any(axis=1).all()
     outputs = cases.weights.any(axis=1).sum(axis=1)
     assert outputs.min() >= 2
     kinds = {
-        "identity": (cases.weights == propositions._WEIGHTS * np.eye(n_x, dtype=int)).all((1, 2)),
+        "identity": (cases.weights == _WEIGHTS * np.eye(n_x, dtype=int)).all((1, 2)),
         "a partition": (np.sort(cases.weights, axis=2)[:, :, :-1] == 0).all((1, 2)),
     }
     assert 20 < kinds["identity"].sum() < kinds["a partition"].sum() < 90
@@ -389,6 +382,6 @@ def test_x_h_is_what_ldp_calls_high_risk():
 def test_an_output_that_never_occurs_changes_nothing():
     cases = cases_of((3, 4), 30, seed=2)
     wider = np.concatenate([cases.weights, np.zeros((30, 4, 1), np.int64)], axis=2)
-    padded = _Cases(cases.counts, wider, cases.high)
+    padded = Cases(cases.counts, wider, cases.high)
     for name in (*RATIONAL, "information"):
         np.testing.assert_allclose(getattr(padded, name), getattr(cases, name), rtol=1e-13)

@@ -14,7 +14,7 @@ from matplotlib.image import imread
 
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.figures import COLOURS, Curve, Panel, figure_files, legend, panel_svg
-from lowlift.figures.charts import _log_ticks
+from lowlift.figures.axes import _log_ticks
 from lowlift.figures.palette import DASHES, SHAPES
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,11 +14,15 @@ INF = math.inf
 JOINTS = [ll.Joint.random(3, 6, seed) for seed in range(5)]
 CRITERIA = [ll.LIP(0.1), ll.ALIP(0.5, INF), ll.LIP(2.0)]
 FIELDS = ("joint", "criterion", "is_satisfied", "outputs", "nmi", "mutual_information",
-          "min_lift_leakage", "max_lift_leakage", "seconds")  # fmt: skip
+          "upper_bound", "min_lift_leakage", "max_lift_leakage", "seconds")  # fmt: skip
 
 
 def without_time(sweep):
-    return [row.item()[:-1] for row in sweep]
+    """The rows without seconds; NaN, which equals nothing, as None."""
+    return [
+        tuple(None if value != value else value for value in row.item()[:-1])
+        for row in sweep
+    ]
 
 
 LITERAL = functools.partial(ll.watchdog, repair=False)
@@ -33,12 +37,19 @@ def test_rows_are_those_of_single_calls(mechanism):
         for c, criterion in enumerate(CRITERIA):
             release = mechanism(joint, criterion)
             audit = release.audit
-            numbers = (audit.nmi, audit.mutual_information)
+            numbers = (audit.nmi, audit.mutual_information, None)
             numbers += (audit.min_lift_leakage, audit.max_lift_leakage)
             expected.append((j, c, audit.is_satisfied, release.channel.n_y, *numbers))
     assert without_time(sweep) == expected
     assert (sweep["seconds"] > 0).all()
     assert sweep.criteria == tuple(CRITERIA)
+
+
+def test_certified_mechanisms_give_their_bound():
+    sweep = ll.tradeoff(JOINTS[:2], ll.random_response, CRITERIA[:1])
+    bounds = [ll.random_response(j, CRITERIA[0]).certificate.upper_bound for j in JOINTS[:2]]
+    assert sweep["upper_bound"].tolist() == bounds
+    assert (sweep["upper_bound"] >= sweep["nmi"]).all()
 
 
 def test_one_joint_and_one_criterion_need_no_list():

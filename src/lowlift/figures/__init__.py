@@ -4,7 +4,9 @@
 shapes. matplotlib is loaded when the first chart is drawn.
 """
 
-from lowlift.figures.charts import Curve, LegendEntry, Panel, figure_files, legend, panel_svg
+from lowlift.figures.charts import figure_files, panel_svg
+from lowlift.figures.legends import LegendEntry, legend
 from lowlift.figures.palette import COLOURS
+from lowlift.figures.panels import Curve, Panel
 
 __all__ = ["COLOURS", "Curve", "LegendEntry", "Panel", "figure_files", "legend", "panel_svg"]

@@ -70,7 +70,7 @@ SHAPES: tuple[Polygon, ...] = (
 
 
 def line_arguments(style: str, colour: int, look: int) -> dict[str, Any]:
-    """Return the arguments of matplotlib's Line2D for a style of `charts.Curve`.
+    """Return the arguments of matplotlib's Line2D for a style of `panels.Curve`.
 
     Parameters
     ----------

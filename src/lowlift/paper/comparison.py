@@ -156,7 +156,15 @@ def _allowed(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:
     spread = _spread(experiment, sweep, quantity)
     error = spread * math.sqrt(1 / sweep.joints + 1 / experiment.joints)
     floor = _RESOLUTION if is_whole else fixed
-    return np.asarray(np.maximum(_STANDARD_ERRORS * error, floor))
+    return np.asarray(np.maximum(_quantile(sweep.joints + experiment.joints - 2) * error, floor))
+
+
+@functools.cache
+def _quantile(freedom: int) -> float:
+    """Return how many estimated standard errors are as rare as 4 true ones (Student's t)."""
+    from scipy import stats
+
+    return float(stats.t.isf(stats.norm.sf(_STANDARD_ERRORS), max(1, freedom)))
 
 
 def _spread(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:

@@ -15,7 +15,16 @@ from lowlift.mechanisms.watchdog import watchdog
 from lowlift.paper import readings
 from lowlift.sweeps import Mechanism
 
-__all__ = ["EXPERIMENTS", "GAP", "QUANTITIES", "Experiment", "Notion", "Series", "mechanism_for"]
+__all__ = [
+    "EXPERIMENTS",
+    "GAP",
+    "QUANTITIES",
+    "TITLES",
+    "Experiment",
+    "Notion",
+    "Series",
+    "mechanism_for",
+]
 
 #: What is plotted, in the order of the panels.
 QUANTITIES: Mapping[str, str] = MappingProxyType(
@@ -24,6 +33,15 @@ QUANTITIES: Mapping[str, str] = MappingProxyType(
         "min_lift_leakage": "min-lift leakage (nats)",
         "max_lift_leakage": "max-lift leakage (nats)",
         "seconds": "seconds per release",
+    }
+)
+#: The panels by their titles.
+TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "nmi": "Utility",
+        "min_lift_leakage": "Min-lift leakage",
+        "max_lift_leakage": "Max-lift leakage",
+        "seconds": "Time",
     }
 )
 _LEAKAGES = ("nmi", "min_lift_leakage", "max_lift_leakage")

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import lowlift
-from lowlift.figures.charts import legend, panel_svg
+from lowlift.figures.charts import panel_svg
+from lowlift.figures.legends import legend
 from lowlift.figures.page import render
 from lowlift.paper import facts
 from lowlift.paper.comparison import compare
-from lowlift.paper.experiments import QUANTITIES, Experiment, Series
+from lowlift.paper.experiments import QUANTITIES, TITLES, Experiment, Series
 from lowlift.paper.points import printed
 from lowlift.paper.propositions import Claim, try_propositions
 from lowlift.paper.runs import Size, Sweep, joint_of
@@ -130,7 +131,7 @@ def _comparisons(figure: "Figure") -> Table:
             span = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f}–{high:.3f}"
         rows.append(
             (
-                *(QUANTITIES[item.quantity], item.series.label, str(len(item.epsilons))),
+                *(TITLES[item.quantity], item.series.label, str(len(item.epsilons))),
                 *(f"{item.largest:.4f}", f"{item.mean:.4f}", span),
                 *(item.verdict, where + item.reason),
             )
@@ -150,9 +151,8 @@ def _beyond(figure: "Figure") -> Table | None:
     rows = []
     for series in figure.experiment.markers:
         sweep, base = figure.sweeps[series.name], figure.sweeps[series.beside]
-        same = [
-            base.epsilons.tolist().index(e) for e in sweep.epsilons.tolist() if e in base.epsilons
-        ]
+        places = {e: k for k, e in enumerate(base.epsilons.tolist())}
+        same = [places[e] for e in sweep.epsilons.tolist()]
         theirs = base.values["nmi"][: sweep.joints, same].mean(axis=0)
         for k, (epsilon, before) in enumerate(zip(base.epsilons[same], theirs, strict=True)):
             ours, bound = float(sweep.mean("nmi")[k]), float(sweep.mean("upper_bound")[k])

@@ -14,10 +14,11 @@ import numpy as np
 
 import lowlift
 from lowlift.errors import InvalidInput
-from lowlift.figures.charts import Curve, Panel, figure_files
+from lowlift.figures.charts import figure_files
+from lowlift.figures.panels import Curve, Panel
 from lowlift.paper.comparison import Comparison, compare
 from lowlift.paper.density import Density, densities
-from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, Experiment
+from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES, Experiment
 from lowlift.paper.runs import Size, Sweep, run_experiment, runner
 
 __all__ = ["FIGURES", "Figure", "reproduce"]
@@ -27,12 +28,6 @@ FIGURES = (1, *EXPERIMENTS)
 #: Marks a folder as ours, and says how it was made.
 _MANIFEST = "reproduction.json"
 _MADE_BY = "lowlift paper"
-_TITLES = {
-    "nmi": "Utility",
-    "min_lift_leakage": "Min-lift leakage",
-    "max_lift_leakage": "Max-lift leakage",
-    "seconds": "Time",
-}
 #: The width of the band about a mean, in standard errors: a point beyond it is hardly chance.
 BAND = 4.0
 
@@ -255,7 +250,7 @@ def _panel(experiment: Experiment, quantity: str, sweeps: dict[str, Sweep]) -> P
                 Curve("proven bound", sweep.epsilons, bound, "tick", colour, in_legend=True)
             )
     scale = "log" if quantity == "seconds" else "linear"
-    return Panel(_TITLES[quantity], "ε (nats)", QUANTITIES[quantity], tuple(curves), scale)
+    return Panel(TITLES[quantity], "ε (nats)", QUANTITIES[quantity], tuple(curves), scale)
 
 
 def _write(figure: Figure, folder: Path) -> None:

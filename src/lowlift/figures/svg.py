@@ -1,0 +1,74 @@
+"""Figures of matplotlib as SVG that is safe in a page, and as PNG."""
+
+import io
+import re
+import threading
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["DPI", "png_of", "svg_of"]
+
+DPI = 150
+#: matplotlib's settings are shared by all threads.
+_LOCK = threading.Lock()
+
+
+def png_of(figure: "Figure") -> bytes:
+    """Return the figure as the bytes of a PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    buffer = io.BytesIO()
+    canvas: Any = FigureCanvasAgg(figure)
+    with _LOCK:
+        canvas.print_png(buffer, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def svg_of(figure: "Figure", title: str, salt: str) -> ET.Element:
+    """Return the figure as SVG without namespaces, metadata, style sheet and idle ids."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    buffer = io.StringIO()
+    canvas: Any = FigureCanvasSVG(figure)
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": salt, "svg.id": None}
+    with _LOCK, rc_context(settings):
+        canvas.print_svg(buffer, metadata=nothing)
+    figure.dpi = DPI  # which the canvas has changed
+    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", buffer.getvalue(), count=2)
+    drawn = ET.fromstring(text.replace("xlink:href", "href"))  # noqa: S314 (written above)
+    root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img"})
+    root.attrib |= {"aria-label": title} | drawn.attrib
+    # What matplotlib's style sheet says, which would also hold for the page around.
+    root.attrib |= {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+    root.set("font-family", "sans-serif")
+    root.attrib.pop("version", None)
+    ET.SubElement(root, "title").text = title
+    root.extend(child for child in drawn if child.find("style") is None)
+    used = set(re.findall(r'(?:href="|url\()#(\w+)', text))
+    for element in root.iter():
+        _tidy(element, used)
+    return root
+
+
+def _tidy(element: ET.Element, used: set[str]) -> None:
+    """Drop idle ids and blanks, round numbers, and turn inline styles into attributes.
+
+    Inline styles may be forbidden by the page's content security policy.
+    """
+    for declaration in element.attrib.pop("style", "").split(";"):
+        name, _, value = declaration.partition(":")
+        if name.strip() not in {"", "font-family"}:
+            element.set(name.strip(), value.strip())
+    if element.get("id") not in used:
+        element.attrib.pop("id", None)
+    for name in {"d", "x", "y", "width", "height", "transform"} & element.attrib.keys():
+        value = " ".join(element.attrib[name].split())
+        element.set(name, re.sub(r"-?\d+\.\d{3,}", lambda m: f"{float(m[0]):.2f}", value))
+    if element.tag not in {"text", "title"}:
+        element.text = None
+    element.tail = None
