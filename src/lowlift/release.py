@@ -1,9 +1,10 @@
 """A channel with the joint and criterion it was made for, and its audit; saved and loaded."""
 
+import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, Self, TypeAlias
@@ -17,6 +18,7 @@ from lowlift.channel import Channel
 from lowlift.criteria import Criterion, from_dict, to_dict
 from lowlift.draw import draw
 from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.files import write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
 
@@ -45,6 +47,8 @@ class Release:
     partition: Partition | None = None
     certificate: Certificate | None = None
     mechanism: str = ""
+    #: The columns of the table that the joint was counted from, as plain data.
+    table: Mapping[str, Any] | None = None
 
     @classmethod
     def of(
@@ -76,6 +80,23 @@ class Release:
     def with_certificate(self, certificate: Certificate) -> Self:
         """Return the same release with this certificate."""
         return replace(self, certificate=certificate)
+
+    def with_table(self, table: Mapping[str, Any] | None) -> Self:
+        """Return the same release with the table's columns, which its file then holds too."""
+        return replace(self, table=table)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over what a draw depends on: the channel and the labels of X and Y."""
+        channel = self.channel
+        parts = {
+            "x_labels": self.joint.x_labels,
+            "y_labels": channel.y_labels,
+            "denominator": channel.denominator,
+            "atoms": [channel.atom(y) for y in range(channel.n_y)],
+        }
+        text = json.dumps(parts, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def __repr__(self) -> str:
         word = "satisfied" if self.audit.is_satisfied else "VIOLATED"
@@ -155,7 +176,7 @@ class Release:
             When the criterion is not a built-in one.
         """
         text = json.dumps(self._as_dict(), allow_nan=False, indent=1)
-        _write_privately(Path(path), text + "\n")
+        write_text(path, text + "\n", is_private=True)
 
     def _as_dict(self) -> dict[str, Any]:
         joint, channel = self.joint, self.channel
@@ -164,6 +185,7 @@ class Release:
         return {
             "format": _FORMAT,
             "version": _VERSION,
+            "confidential": "holds P(s, x): keep it with the data; publish the codebook instead",
             "mechanism": self.mechanism,
             "criterion": to_dict(self.criterion),
             "audit": {"is_satisfied": self.audit.is_satisfied}
@@ -180,6 +202,7 @@ class Release:
                 "x_labels": joint.x_labels,
                 "counts" if by_counts else "p_sx": numbers.tolist(),
             },
+            "table": None if self.table is None else dict(self.table),
         }
 
     @classmethod
@@ -218,6 +241,9 @@ class Release:
         partition = None if saved["partition"] is None else Partition(_tuples(saved["partition"]))
         if partition is not None:
             _check_blocks(joint, channel, partition)
+        table = saved["table"]
+        if not isinstance(table, dict | None):
+            raise InvalidInput("the table's columns must be a mapping.")
         certified = saved["certificate"]
         certificate = None if certified is None else Certificate.from_dict(certified)
         return cls.of(
@@ -227,7 +253,7 @@ class Release:
             partition=partition,
             certificate=certificate,
             mechanism=str(saved["mechanism"]),
-        )
+        ).with_table(table)
 
 
 def _check_stored_audit(recomputed: Audit, stored: Any, name: str) -> None:
@@ -299,20 +325,3 @@ def _read(path: Path, name: str) -> dict[str, Any]:
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(word)
-
-
-def _write_privately(path: Path, text: str) -> None:
-    """Write a file of mode 0600 in full or not at all."""
-    import tempfile
-
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    draft = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise

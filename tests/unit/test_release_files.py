@@ -20,7 +20,7 @@ NOISY = ll.Release.of(
     ll.Joint.random(3, 3, seed=1), ll.Channel([[3, 5, 0], [3, 5, 0], [0, 0, 8]]), ll.LIP(2.0)
 )
 KEYS = ["format", "version", "mechanism", "criterion", "audit", "certificate", "partition",
-        "channel", "joint"]  # fmt: skip
+        "channel", "joint", "table"]  # fmt: skip
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_numbers_that_json_does_not_have_are_refused(path, word, key):
 @pytest.mark.parametrize("key", KEYS)
 def test_a_missing_key_is_refused(path, release, key):
     saved = json.loads(text_of(release, path))
-    assert list(saved) == KEYS
+    assert [name for name in saved if name != "confidential"] == KEYS
     del saved[key]
     refused(path, json.dumps(saved))
 
@@ -282,3 +282,28 @@ def test_labels_nested_without_end_are_refused(path, depth, key):
 )
 def test_a_changed_partition_is_refused(path, value):
     tampered(MERGED, path, ["partition"], value, "damaged")
+
+
+def test_the_table_s_columns_are_kept(path):
+    table = {"sensitive": [{"name": "ä ö"}], "rows": 7}
+    release = MERGED.with_table(table)
+    release.to_json(path)
+    assert ll.Release.from_json(path).table == table
+    assert "confidential" in json.loads(path.read_text())
+    assert ll.Release.from_json(path).fingerprint == MERGED.fingerprint
+
+
+@pytest.mark.parametrize("value", [5, "x", [1], True])
+def test_a_table_of_another_kind_is_refused(path, value):
+    tampered(MERGED, path, ["table"], value)
+
+
+def test_the_fingerprint_changes_with_the_channel_and_the_labels():
+    joint = ll.Joint.from_counts([[1, 3], [3, 1]], x_labels=["a", "b"])
+    channels = [ll.Channel([[3, 5], [5, 3]]), ll.Channel([[5, 3], [3, 5]])]
+    prints = [ll.Release.of(joint, channel, ll.LIP(2.0)).fingerprint for channel in channels]
+    other = ll.Joint.from_counts([[1, 3], [3, 1]], x_labels=["a", "c"])
+    prints.append(ll.Release.of(other, channels[0], ll.LIP(2.0)).fingerprint)
+    assert len(set(prints)) == 3
+    assert all(len(text) == 64 for text in prints)
+    assert ll.Release.of(joint, channels[0], ll.LIP(9.0)).fingerprint == prints[0]

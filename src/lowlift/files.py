@@ -1,0 +1,47 @@
+"""Files written in full or not at all."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+__all__ = ["sha256_of", "write_text"]
+
+_CHUNK = 1 << 20
+
+
+def write_text(path: str | os.PathLike[str], text: str, *, is_private: bool) -> None:
+    """Write a text file atomically, readable by its owner only when `is_private`.
+
+    A run that is killed leaves the file as it was.
+    """
+    path = Path(path)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if not is_private:
+            draft.chmod(0o666 & ~_umask())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def sha256_of(*paths: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of the files one after the other, in hex."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with Path(path).open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
