@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from paper.test_curves import printed
+from lowlift.paper.points import printed
 
 EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 
 
 def at(curve, epsilons):
     """The printed values at these epsilons; the paper does not print all of them."""
-    table = dict(zip(*curve, strict=True))
-    return {e: table[e] for e in epsilons if e in table}
+    return {e: curve[e] for e in epsilons if e in curve}
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +25,9 @@ def test_figure_3_aorr(lam, joints):
     sweep = ll.tradeoff(joints, ll.random_response, [ll.ALIP.split(e, lam) for e in EPSILONS])
     assert sweep["is_satisfied"].all()
     mean = dict(zip(EPSILONS, sweep.mean("nmi"), strict=True))
-    curves = [printed("3", f"aorr-{lam}")["nmi"]]
+    curves = [printed(3, f"aorr-{lam}", "nmi")]
     if lam == 0.65:
-        curves.append(printed("5", "aorr")["nmi"])
+        curves.append(printed(5, "aorr", "nmi"))
     for curve in curves:
         points = at(curve, EPSILONS)
         assert len(points) >= 5
@@ -45,7 +44,7 @@ def test_figure_5_srr_within_what_can_be_right(joints):
     assert subset["is_satisfied"].all()
     assert (subset["nmi"] <= best["nmi"] + 1e-6).all()
     mean = dict(zip(epsilons, subset.mean("nmi"), strict=True))
-    points = at(printed("5", "srr")["nmi"], epsilons[:5])
+    points = at(printed(5, "srr", "nmi"), epsilons[:5])
     assert len(points) >= 4
     for epsilon, value in points.items():
         assert mean[epsilon] == pytest.approx(value, abs=0.03)
@@ -56,11 +55,11 @@ def test_figure_6_at_200_x_15():
     for epsilon in (1.0, 2.0, 4.0, 8.0):
         criterion = ll.ALIP.split(epsilon, 0.5)
         subset = ll.tradeoff(joints, ll.subset_random_response, criterion)
-        points = at(printed("6", "srr")["nmi"], [epsilon])
+        points = at(printed(6, "srr", "nmi"), [epsilon])
         for value in points.values():
             assert subset.mean("nmi")[0] == pytest.approx(value, abs=0.01)
         merged = ll.tradeoff(joints, ll.subset_merging, criterion)
-        for value in at(printed("6", "subset-merging")["nmi"], [epsilon]).values():
+        for value in at(printed(6, "subset-merging", "nmi"), [epsilon]).values():
             assert merged.mean("nmi")[0] == pytest.approx(value, abs=0.02)
         assert (merged["nmi"] <= subset["nmi"]).all()
 

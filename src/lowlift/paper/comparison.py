@@ -156,15 +156,18 @@ def _allowed(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:
     spread = _spread(experiment, sweep, quantity)
     error = spread * math.sqrt(1 / sweep.joints + 1 / experiment.joints)
     floor = _RESOLUTION if is_whole else fixed
-    return np.asarray(np.maximum(_quantile(sweep.joints + experiment.joints - 2) * error, floor))
+    return np.asarray(np.maximum(_quantile(sweep.joints) * error, floor))
 
 
 @functools.cache
-def _quantile(freedom: int) -> float:
-    """Return how many estimated standard errors are as rare as 4 true ones (Student's t)."""
+def _quantile(joints: int) -> float:
+    """Return how many standard errors, estimated from so many joints, are as rare as 4 true ones.
+
+    Student's t; fewer than 10 joints, as in a short run, count as 10.
+    """
     from scipy import stats
 
-    return float(stats.t.isf(stats.norm.sf(_STANDARD_ERRORS), max(1, freedom)))
+    return float(stats.t.isf(stats.norm.sf(_STANDARD_ERRORS), max(10, joints) - 1))
 
 
 def _spread(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:

@@ -212,9 +212,8 @@ def _facts(figures: "Sequence[Figure]", size: Size) -> dict[str, Any]:
         "inverse": facts.inverse_is_not_convex(),
         "composition": facts.composition(),
     }
-    if 5 in numbers:
-        curves = {name: dict(printed(5, name, "nmi")) for name in ("aorr", "srr")}
-        found["above"] = facts.figure5_above_optimum(curves)
+    curves = {name: dict(printed(5, name, "nmi")) for name in ("aorr", "srr")}
+    found["above"] = facts.figure5_above_optimum(curves) if 5 in numbers else []
     found["impossible"] = [
         row for figure in figures if figure.number in {7, 8} for row in _impossible(figure, size)
     ]

@@ -62,9 +62,21 @@ def literal_test(joint: Joint, criterion: Criterion) -> Release:
     """Run the unrepaired watchdog with the LDP test as printed: Gamma > eps, not e**eps."""
     if not isinstance(criterion, LDP):
         raise InvalidInput(f"criterion must be an LDP; got {criterion}.")
-    # Gamma is 1 or more, so a budget up to 1 makes every symbol high-risk.
-    printed = LDP(math.log(max(criterion.epsilon, 1.0)))
-    return watchdog(joint, printed, repair=False)
+    if criterion.epsilon < 1:  # Gamma is 1 or more: every symbol is high-risk
+        return release_blocks(joint, criterion, [list(range(joint.n_x))], "literal_test")
+    found = watchdog(joint, LDP(math.log(criterion.epsilon)), repair=False)
+    return _judged(found, criterion)
+
+
+def _judged(found: Release, criterion: Criterion) -> Release:
+    """Return a release made for another criterion, audited by this one."""
+    return Release.of(
+        found.joint,
+        found.channel,
+        criterion,
+        partition=found.partition,
+        mechanism=found.mechanism,
+    )
 
 
 @dataclass(frozen=True)
@@ -96,10 +108,7 @@ class _WithRisk:
 def _reordered(joint: Joint, criterion: Criterion, is_max: bool) -> Release:
     if not isinstance(criterion, ALIP):
         raise InvalidInput(f"criterion must be an ALIP; got {criterion}.")
-    found = subset_merging(joint, _WithRisk(criterion, is_max))
-    return Release.of(
-        joint, found.channel, criterion, partition=found.partition, mechanism=found.mechanism
-    )
+    return _judged(subset_merging(joint, _WithRisk(criterion, is_max)), criterion)
 
 
 def printed_risk(joint: Joint, criterion: Criterion) -> Release:

@@ -19,7 +19,7 @@ from lowlift.figures.panels import Curve, Panel
 from lowlift.paper.comparison import Comparison, compare
 from lowlift.paper.density import Density, densities
 from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES, Experiment
-from lowlift.paper.runs import Size, Sweep, run_experiment, runner
+from lowlift.paper.runs import Size, Sweep, run_experiment, runner, start_workers
 
 __all__ = ["FIGURES", "Figure", "reproduce"]
 
@@ -103,6 +103,7 @@ def reproduce(
     start = time.perf_counter()
     found = []
     with parallel:
+        start_workers(parallel, jobs)
         for number in numbers:
             if number == 1:
                 figure = _first(size)
@@ -136,8 +137,13 @@ def _claim(folder: Path) -> Path:
                 f"{folder} holds something that lowlift paper did not write. "
                 "Choose a new or empty folder."
             )
-    folder.mkdir(parents=True, exist_ok=True)
-    _sign(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _sign(folder)
+    except OSError as error:
+        raise InvalidInput(
+            f"{folder} cannot be written: {error.strerror}. Choose another --out."
+        ) from error
     return folder
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,15 @@ from lowlift.joint import Joint
 from lowlift.paper.experiments import EXPERIMENTS, GAP, Experiment, Series, mechanism_for
 from lowlift.sweeps import tradeoff
 
-__all__ = ["Pieces", "Size", "Sweep", "joint_of", "run_experiment", "runner"]
+__all__ = [
+    "Pieces",
+    "Size",
+    "Sweep",
+    "joint_of",
+    "run_experiment",
+    "runner",
+    "start_workers",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 #: Called with (figure, releases done, releases in all).
@@ -182,6 +191,27 @@ def runner(jobs: int | None) -> Any:
         return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
     except ValueError:  # a backend that can only return everything at once
         return joblib.Parallel(n_jobs=jobs)
+
+
+def start_workers(parallel: Any, jobs: int | None) -> None:
+    """Start the worker processes so that they leave Ctrl-C to this one.
+
+    A signal that is ignored when a process starts stays so; else each worker would print a
+    traceback of its own.
+    """
+    import signal
+    import threading
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if jobs is None or jobs < 2 or not is_main:
+        return
+    import joblib
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        list(parallel(joblib.delayed(time.sleep)(0.0) for _ in range(jobs)))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _tasks(experiment: Experiment, size: Size) -> list[Task]:
