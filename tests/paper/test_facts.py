@@ -1,13 +1,13 @@
 """The small facts of "where we differ from the paper", recomputed another way."""
 
-import csv
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lowlift as ll
+from lowlift.paper import points
+from lowlift.paper.experiments import EXPERIMENTS
 from lowlift.paper.facts import (
     _is_mixable,
     _is_nonempty,
@@ -21,12 +21,8 @@ from lowlift.paper.vertices import vertices_of
 
 
 def printed(figure, quantity):
-    curves = {}
-    with (Path(__file__).parent / "figures.csv").open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if (row["figure"], row["quantity"]) == (figure, quantity):
-                curves.setdefault(row["series"], {})[float(row["epsilon"])] = float(row["value"])
-    return curves
+    names = [curve.name for curve in EXPERIMENTS[int(figure)].curves]
+    return {name: dict(points.printed(int(figure), name, quantity)) for name in names}
 
 
 def random_block(seed):
