@@ -19,10 +19,7 @@ FIELDS = ("joint", "criterion", "is_satisfied", "outputs", "nmi", "mutual_inform
 
 def without_time(sweep):
     """The rows without seconds; NaN, which equals nothing, as None."""
-    return [
-        tuple(None if value != value else value for value in row.item()[:-1])
-        for row in sweep
-    ]
+    return [tuple(None if value != value else value for value in row.item()[:-1]) for row in sweep]
 
 
 LITERAL = functools.partial(ll.watchdog, repair=False)
