@@ -255,3 +255,23 @@ def test_small_convex_budgets_close_at_17_x_5(criterion):
     """Tangents dropped while a proof rests on them would come back for ever."""
     release = ll.random_response(ll.Joint.random(5, 17, seed=0), criterion, gap=1e-4)
     assert release.certificate.gap <= 1e-4
+
+
+def test_a_large_block_is_split_without_halving_it_over_and_over():
+    """Halving gives two to the number of symbols beyond the rank: 2**57 atoms here."""
+    joint = ll.Joint.random(3, 60, seed=5)
+    atoms = split_support(joint.lift, np.arange(60), joint.p_x)
+    assert len(atoms) <= 60
+    lift = joint.lift @ joint.p_x
+    for members, shares in atoms:
+        assert (shares > 0).all()
+        assert shares.sum() == pytest.approx(1, abs=1e-12)
+        np.testing.assert_allclose(joint.lift[:, members] @ shares, lift, atol=1e-9)
+    table = np.zeros((60, len(atoms)))
+    for k, (members, shares) in enumerate(atoms):
+        table[members, k] = shares
+    from scipy.optimize import nnls
+
+    assert nnls(table, joint.p_x)[1] < 1e-9
+    release = ll.random_response(joint, ll.LIP(0.001), gap=1e-4, time_limit=20)
+    assert release.audit.is_satisfied
