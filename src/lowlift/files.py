@@ -5,7 +5,9 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["sha256_of", "write_text"]
+from lowlift.errors import InvalidInput
+
+__all__ = ["check_writable", "sha256_of", "write_text"]
 
 _CHUNK = 1 << 20
 
@@ -16,6 +18,7 @@ def write_text(path: str | os.PathLike[str], text: str, *, is_private: bool) -> 
     A run that is killed leaves the file as it was.
     """
     path = Path(path)
+    check_writable(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     draft = Path(name)
     try:
@@ -29,6 +32,15 @@ def write_text(path: str | os.PathLike[str], text: str, *, is_private: bool) -> 
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose folder is not there or cannot be written to."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InvalidInput(f"{path.name} needs a folder that exists: {path.parent} does not.")
+    if not os.access(path.parent, os.W_OK) or path.is_dir():
+        raise InvalidInput(f"{path.name} cannot be written there. Choose another name or folder.")
 
 
 def sha256_of(*paths: str | os.PathLike[str]) -> str:

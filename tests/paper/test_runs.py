@@ -1,15 +1,17 @@
 """Running the experiments: the same numbers on any number of processes, and resuming."""
 
 import json
+import signal
 
 import joblib
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 import lowlift as ll
 from lowlift.paper import runs
 from lowlift.paper.experiments import EXPERIMENTS
-from lowlift.paper.runs import Size, joint_of, run_experiment, runner
+from lowlift.paper.runs import Size, joint_of, run_experiment, runner, start_workers
 
 TINY = Size(joints=2, is_quick=True)
 PROVEN = {"random response", "proven random response", "optimal merging"}
@@ -318,6 +320,17 @@ def test_sizes_are_checked(options, message):
 def test_jobs_are_checked(jobs):
     with pytest.raises(ll.InvalidInput, match=f"jobs must be 1 or more; got {jobs}"):
         runner(jobs)
+
+
+def test_workers_leave_ctrl_c_to_this_process():
+    get_reusable_executor().shutdown(wait=True)  # those of other tests
+    before = signal.getsignal(signal.SIGINT)
+    assert before is signal.default_int_handler
+    with runner(2) as parallel:
+        start_workers(parallel, 2)
+        found = list(parallel(joblib.delayed(signal.getsignal)(signal.SIGINT) for _ in range(4)))
+    assert found == [signal.SIG_IGN] * 4
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_without_jobs_joblib_decides():

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import lowlift
 from lowlift.figures.charts import panel_svg
 from lowlift.figures.legends import legend
 from lowlift.figures.page import render
@@ -24,6 +23,7 @@ from lowlift.paper.points import printed
 from lowlift.paper.propositions import Claim, try_propositions
 from lowlift.paper.runs import Size, Sweep, joint_of
 from lowlift.paper.vertices import SIZES, growth_exponent, vertex_counts
+from lowlift.version import __version__
 
 if TYPE_CHECKING:
     from lowlift.paper.reproduction import Figure
@@ -75,7 +75,7 @@ def write_page(figures: "Sequence[Figure]", size: Size, folder: Path, seconds: f
         vertices=_vertices(size),
         size=size,
         seconds=seconds,
-        version=lowlift.__version__,
+        version=__version__,
         machine=f"{os.cpu_count()} cores, Python {platform.python_version()}, "
         f"NumPy {np.__version__}",
     )

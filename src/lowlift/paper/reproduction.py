@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-import lowlift
 from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
 from lowlift.figures.panels import Curve, Panel
@@ -20,6 +19,7 @@ from lowlift.paper.comparison import Comparison, compare
 from lowlift.paper.density import Density, densities
 from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES, Experiment
 from lowlift.paper.runs import Size, Sweep, run_experiment, runner, start_workers
+from lowlift.version import __version__
 
 __all__ = ["FIGURES", "Figure", "reproduce"]
 
@@ -155,7 +155,7 @@ def _signed(manifest: Path) -> bool:
 
 
 def _sign(folder: Path, numbers: Sequence[int] = (), size: Size | None = None) -> None:
-    settings: dict[str, Any] = {"made_by": _MADE_BY, "version": lowlift.__version__}
+    settings: dict[str, Any] = {"made_by": _MADE_BY, "version": __version__}
     if size is not None:
         settings |= {"figures": list(numbers), "seed": size.seed, "joints": size.joints}
         settings |= {"quick": size.is_quick, "python": platform.python_version()}

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-import lowlift
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.joint import Joint
 from lowlift.paper.experiments import EXPERIMENTS, GAP, Experiment, Series, mechanism_for
 from lowlift.sweeps import tradeoff
+from lowlift.version import __version__
 
 __all__ = [
     "Pieces",
@@ -92,7 +92,7 @@ class Task:
     @property
     def key(self) -> str:
         """Name the piece by all that decides its result."""
-        parts = [lowlift.__version__, self.figure, self.series, self.seed, *self.joints]
+        parts = [__version__, self.figure, self.series, self.seed, *self.joints]
         return json.dumps([*parts, self.epsilons, self.seconds, GAP])
 
     def __len__(self) -> int:

@@ -1,0 +1,574 @@
+"""What may be published beside a released table: the channel, P(x | y) and the guarantee in words.
+
+A codebook is public, a release is not: it has P_SX. A codebook has no label of S, no joint, no
+P_S, no counts and no rows.
+"""
+
+import json
+import math
+import os
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn, Self, TypeAlias
+
+import numpy as np
+
+from lowlift.channel import Channel
+from lowlift.criteria import (
+    LDP,
+    AlphaLift,
+    BuiltIn,
+    Chi2Lift,
+    Criterion,
+    L1Lift,
+    from_dict,
+    to_dict,
+)
+from lowlift.encodings import ENCODINGS, Encoded, is_deterministic
+from lowlift.errors import InvalidInput
+from lowlift.joint import Joint, Label, check_labels
+
+__all__ = ["Codebook", "guarantee_of"]
+
+#: The lower and the upper end of a probability; equal where it is exact.
+Interval: TypeAlias = tuple[float, float]
+
+_FORMAT, _VERSION = "lowlift-codebook", 1
+_KEYS = frozenset(
+    ("format", "version", "encoding", "criterion", "guarantee", "round_to", "columns", "x_labels",
+     "denominator", "outputs")
+)  # fmt: skip
+#: Counts below this are called exposed.
+_FEW = 5
+#: What a damaged file may raise on the way to an object.
+_BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+_SUM_TOLERANCE = 1e-9
+_READER = (
+    "This holds for a reader who knows how the sensitive and the released values are distributed "
+    "in the table, knows this codebook, and sees what was published of one record. Not covered: "
+    "other knowledge about that person, other columns or releases of the same table, the order of "
+    "rows, and that a person is in the table."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Codebook:
+    """What a reader of the released table may know; `Codebook.of` makes one.
+
+    From exact P(x | y) and the numbers of published rows anyone can compute P(x), and with it the
+    counts of the table: for merged values exactly, otherwise up to the noise of the draw. Where
+    that must not be, use `round_to`.
+    """
+
+    encoding: str
+    criterion: BuiltIn
+    guarantee: str
+    x_labels: tuple[Label, ...]
+    #: What is published, per output: a number, a tuple of merged values, or a value of X.
+    labels: tuple[Label, ...]
+    #: The same as text.
+    texts: tuple[str, ...]
+    #: The numbers of the symbols of X that an output can stand for.
+    members: tuple[tuple[int, ...], ...]
+    #: P(x | y) per output, along `members`.
+    p_x_given_y: tuple[tuple[Interval, ...], ...]
+    #: P(y | x) per output, along `members`.
+    p_y_given_x: tuple[tuple[Interval, ...], ...]
+    #: P(y | x) in whole weights; None when that too was rounded.
+    channel: Channel | None
+    #: The step to which probabilities were rounded outward, if they were.
+    round_to: float | None = None
+    #: The columns that X is made of, as the caller described them.
+    columns: tuple[dict[str, Any], ...] | None = None
+    #: For whoever publishes; never written to the file.
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Codebook {self.encoding} |X|={len(self.x_labels)} |Y|={len(self.labels)}>"
+
+    @classmethod
+    def of(
+        cls,
+        encoded: Encoded,
+        columns: Iterable[dict[str, Any]] | None = None,
+        *,
+        round_to: float | None = None,
+    ) -> Self:
+        """Return what may be published of a release in the form in which it is published.
+
+        Parameters
+        ----------
+        encoded
+            From `lowlift.encodings.encode`.
+        columns
+            Anything to say about the columns of X, one dictionary each, as JSON can hold it.
+        round_to
+            Give each P(x | y) as an interval of this width, between two multiples of it, and no
+            exact value. For `values`, whose channel is made of P(x | y), P(y | x) likewise.
+
+        Raises
+        ------
+        InvalidInput
+            For a criterion that is not built in, columns that JSON cannot hold, or round_to not
+            between 1e-6 and 0.5.
+
+        Examples
+        --------
+        >>> from lowlift.criteria import MaxLift
+        >>> from lowlift.encodings import encode
+        >>> from lowlift.release import Release
+        >>> joint = Joint.from_counts([[1, 2, 40], [2, 1, 40]], x_labels="abc")
+        >>> merged = Release.of(joint, Channel.from_blocks(joint, [[0, 1], [2]]), MaxLift(0.0))
+        >>> book = Codebook.of(encode(merged, "groups"))
+        >>> book.texts, book.p_x_given_y[0]
+        (('{a, b}', 'c'), ((0.5, 0.5), (0.5, 0.5)))
+        >>> len(book.warnings)  # a and b stand for 3 rows each
+        1
+        >>> Codebook.of(encode(merged, "groups"), round_to=0.1).p_x_given_y[0]
+        ((0.5, 0.6), (0.5, 0.6))
+        """
+        if not isinstance(encoded, Encoded):
+            raise InvalidInput(f"encoded must come from encode; got {type(encoded).__name__}.")
+        criterion = from_dict(to_dict(encoded.release.criterion))
+        step = None if round_to is None else _step(round_to)
+        channel = encoded.channel
+        atoms = [channel.atom(y) for y in range(channel.n_y)]
+        masses = [_masses(encoded.release.joint, *atom) for atom in atoms]
+        is_hidden = step is not None and encoded.name == "values"
+        return cls(
+            encoded.name,
+            criterion,
+            guarantee_of(criterion),
+            encoded.release.joint.x_labels,
+            encoded.labels,
+            encoded.texts,
+            tuple(tuple(members) for members, _ in atoms),
+            tuple(_shares(mass, sum(mass), step) for mass in masses),
+            tuple(
+                _shares(weights, channel.denominator, step if is_hidden else None)
+                for _, weights in atoms
+            ),
+            None if is_hidden else channel,
+            None if step is None else float(step),
+            _plain_columns(columns),
+            _exposed(encoded, step, masses),
+        )
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the codebook to a file, in full or not at all, readable as the umask allows."""
+        text = json.dumps(self._as_dict(), allow_nan=False, indent=1)
+        _write(Path(path), text + "\n")
+
+    def _as_dict(self) -> dict[str, Any]:
+        outputs = []
+        for y, label in enumerate(self.labels):
+            entry: dict[str, Any] = {
+                "code": y,
+                "label": label,
+                "text": self.texts[y],
+                "members": self.members[y],
+            }
+            if self.channel is None:
+                entry["p_y_given_x"] = self.p_y_given_x[y]
+            else:
+                entry["weights"] = self.channel.atom(y)[1]
+            exact = self.round_to is None
+            posterior = self.p_x_given_y[y]
+            entry["p_x_given_y"] = [low for low, _ in posterior] if exact else posterior
+            outputs.append(entry)
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "encoding": self.encoding,
+            "criterion": to_dict(self.criterion),
+            "guarantee": self.guarantee,
+            "round_to": self.round_to,
+            "columns": self.columns,
+            "x_labels": self.x_labels,
+            "denominator": None if self.channel is None else self.channel.denominator,
+            "outputs": outputs,
+        }
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a codebook, and refuse one whose parts do not fit together.
+
+        Raises
+        ------
+        InvalidInput
+            For a file that is no codebook, of another version, truncated or changed.
+        """
+        name = Path(path).name
+        saved = _read(Path(path), name)
+        try:
+            return cls._from_dict(saved)
+        except InvalidInput as error:
+            raise InvalidInput(f"{name} is damaged: {error}") from error
+        except _BROKEN as error:
+            raise InvalidInput(
+                f"{name} is damaged: a part is missing or of the wrong kind "
+                f"({type(error).__name__})."
+            ) from error
+
+    @classmethod
+    def _from_dict(cls, saved: dict[str, Any]) -> Self:
+        if saved.keys() != _KEYS:
+            raise InvalidInput("it must have the parts of a codebook and no others.")
+        criterion = from_dict(saved["criterion"])
+        encoding, outputs = saved["encoding"], saved["outputs"]
+        if encoding not in ENCODINGS or not isinstance(outputs, list) or not outputs:
+            raise InvalidInput("it must name an encoding and list its outputs.")
+        step = None if saved["round_to"] is None else _step(saved["round_to"])
+        is_hidden = step is not None and encoding == "values"
+        x_labels = check_labels(_list(saved["x_labels"]), len(saved["x_labels"]), "x")
+        keys = {"code", "label", "text", "members", "p_x_given_y"}
+        keys.add("p_y_given_x" if is_hidden else "weights")
+        for y, entry in enumerate(outputs):
+            if entry.keys() != keys or type(entry["code"]) is not int or entry["code"] != y:
+                raise InvalidInput(f"output {y} must have its code and the other parts.")
+        members = [_members(entry["members"], len(x_labels)) for entry in outputs]
+        posteriors = tuple(
+            _checked(entry["p_x_given_y"], len(xs), step, "P(x|y)")
+            for entry, xs in zip(outputs, members, strict=True)
+        )
+        for posterior in posteriors:
+            _check_sum(posterior, "P(x|y) must sum to 1 over x")
+        if is_hidden:
+            channel, given_x = None, _rounded_weights(saved, members, len(x_labels), step)
+        else:
+            channel = _channel(x_labels, members, outputs, saved["denominator"])
+            given_x = tuple(
+                _shares(channel.atom(y)[1], channel.denominator, None) for y in range(len(members))
+            )
+        labels = check_labels([entry["label"] for entry in outputs], len(outputs), "y")
+        texts = tuple(entry["text"] for entry in outputs)
+        _check_names(encoding, labels, texts, members, x_labels, channel)
+        if saved["guarantee"] != guarantee_of(criterion):
+            raise InvalidInput("the guarantee is not the one of the criterion.")
+        return cls(
+            encoding,
+            criterion,
+            guarantee_of(criterion),
+            x_labels,
+            labels,
+            texts,
+            tuple(members),
+            posteriors,
+            given_x,
+            channel,
+            None if step is None else float(step),
+            _plain_columns(saved["columns"]),
+        )
+
+
+def _step(round_to: Any) -> Fraction:
+    """Return the step as the decimal fraction it was written as."""
+    is_number = isinstance(round_to, int | float) and not isinstance(round_to, bool)
+    if not is_number or not 1e-6 <= round_to <= 0.5:
+        raise InvalidInput(f"round_to must lie between 1e-6 and 0.5; got {round_to!r}.")
+    return Fraction(repr(float(round_to)))
+
+
+def _masses(joint: Joint, members: Sequence[int], weights: Sequence[int]) -> list[int]:
+    """Return P(x, y) up to one factor along the members of an output, exactly."""
+    columns = joint.counts[:, members].T.tolist()
+    return [sum(column) * w for column, w in zip(columns, weights, strict=True)]
+
+
+def _shares(parts: Sequence[int], whole: int, step: Fraction | None) -> tuple[Interval, ...]:
+    """Return the shares of a whole as floats, or as intervals that hold them."""
+    if step is None:
+        return tuple((part / whole, part / whole) for part in parts)
+    ends = (_ends(Fraction(part, whole), step) for part in parts)
+    return tuple((float(low), float(high)) for low, high in ends)
+
+
+def _ends(value: Fraction, step: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the ends of an interval between multiples of the step that holds the value.
+
+    The width is always one step: an interval of no width would be an exact value.
+    """
+    k = min(value // step, math.ceil(1 / step) - 1)
+    return k * step, min(Fraction(1), (k + 1) * step)
+
+
+def _plain_columns(columns: Any) -> tuple[dict[str, Any], ...] | None:
+    if columns is None:
+        return None
+    found = list(columns) if isinstance(columns, Iterable) else [columns]
+    if not all(isinstance(column, dict) for column in found):
+        raise InvalidInput("columns must be a list of dictionaries, one per column of X.")
+    try:
+        return tuple(json.loads(json.dumps(found, allow_nan=False)))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput("columns must hold what JSON can hold.") from error
+
+
+def _exposed(
+    encoded: Encoded, step: Fraction | None, masses: Sequence[Sequence[int]]
+) -> tuple[str, ...]:
+    """Say how many symbols of few rows the codebook gives away."""
+    joint = encoded.release.joint
+    if not joint.is_counted:
+        return ()
+    rare = set(np.flatnonzero(joint.counts.sum(axis=0) < _FEW).tolist())
+    if not rare:
+        return ()
+    few = f"{len(rare)} of {joint.n_x} values"
+    if step is None:
+        text = (
+            f"exact probabilities expose counts below {_FEW}: {few} occur so rarely, and P(x|y) "
+            "with the number of published rows tells their counts. Round outward (round_to=0.01), "
+            "merge rare values before the design, or do not publish the codebook."
+        )
+        return (text,)
+    found = []
+    pinned = rare & _pinned(encoded.channel, step, masses)
+    if pinned:
+        found.append(
+            f"intervals of width {float(step):g} still expose counts below {_FEW}: those of "
+            f"{len(pinned)} of {joint.n_x} values, whose outputs have few rows. Use a larger "
+            "round_to, or merge rare values before the design."
+        )
+    if encoded.name != "values" and not is_deterministic(encoded.channel):
+        found.append(
+            f"the weights of a channel that draws are exact and made from the table: {few} occur "
+            f"fewer than {_FEW} times, and the weights may tell their counts."
+        )
+    return tuple(found)
+
+
+def _pinned(channel: Channel, step: Fraction, masses: Sequence[Sequence[int]]) -> set[int]:
+    """Return the symbols for which one count only fits the interval and the output's rows.
+
+    ``n(x) P(y|x) = P(x|y) n(y)``, and n(y) is seen in the released table.
+    """
+    found = set()
+    for y, parts in enumerate(masses):
+        whole = sum(parts)
+        for x, w, part in zip(*channel.atom(y), parts, strict=True):
+            low, high = (end * whole / w for end in _ends(Fraction(part, whole), step))
+            if math.floor(high) <= math.ceil(low):
+                found.add(x)
+    return found
+
+
+def guarantee_of(criterion: Criterion) -> str:
+    """Return what a criterion promises, in words and numbers rounded to the safe side.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP
+    >>> print(guarantee_of(ALIP(0.5, 1.0)).partition(". ")[0])
+    No published value makes any sensitive value more than 2.719 times or less than 0.6065 times \
+as likely as it was before
+    """
+    return f"{_promise(criterion)} {_READER}"
+
+
+def _promise(criterion: Criterion) -> str:
+    lower, upper = criterion.lower, criterion.upper
+    if math.isinf(lower) and math.isinf(upper):
+        return "Nothing is bounded."
+    if isinstance(criterion, LDP):
+        return (
+            f"No published value is more than {_exp_up(upper)} times as likely under one "
+            "sensitive value as under another."
+        )
+    if isinstance(criterion, L1Lift):
+        return _averages(
+            (upper, "the sum over s of |P(s|y) - P(s)|", _expm1_up),
+            (lower, "the mean over s of |P(s)/P(s|y) - 1|", _expm1_up),
+        )
+    if isinstance(criterion, Chi2Lift):
+        return _averages(
+            (upper, "the root mean square over s of P(s|y)/P(s) - 1", _expm1_up),
+            (lower, "the root mean square over s of P(s)/P(s|y) - 1", _expm1_up),
+        )
+    if isinstance(criterion, AlphaLift) and not math.isinf(criterion.alpha):
+        mean = f"the power mean of order {criterion.alpha:g} over s of"
+        return _averages(
+            (upper, f"{mean} P(s|y)/P(s)", _exp_up), (lower, f"{mean} P(s)/P(s|y)", _exp_up)
+        )
+    return _factors(lower, upper)
+
+
+def _factors(lower: float, upper: float) -> str:
+    if 0 in {lower, upper}:  # factors average to 1: none can be above or below alone
+        return "No published value changes how likely any sensitive value is."
+    sides = []
+    if not math.isinf(upper):
+        sides.append(f"more than {_exp_up(upper)} times")
+    if not math.isinf(lower):
+        sides.append(f"less than {_exp_down(lower)} times")
+    text = f"No published value makes any sensitive value {' or '.join(sides)} as likely as it was"
+    if len(sides) == 2:
+        return f"{text} before."
+    return f"{text} before. How much {'more' if math.isinf(upper) else 'less'} is not bounded."
+
+
+def _averages(*sides: tuple[float, str, Callable[[float], str]]) -> str:
+    bounds = [f"{what} is at most {show(side)}" for side, what, show in sides if side < math.inf]
+    return (
+        f"For every published value y, {' and '.join(bounds)}. "
+        "Here s are the sensitive values, and means are weighted by P(s)."
+    )
+
+
+def _exp_up(side: float) -> str:
+    return _shown(side, math.exp, ROUND_CEILING, math.inf) if side else "1"
+
+
+def _exp_down(side: float) -> str:
+    return _shown(-side, math.exp, ROUND_FLOOR, 0.0)
+
+
+def _expm1_up(side: float) -> str:
+    return _shown(side, math.expm1, ROUND_CEILING, math.inf) if side else "0"
+
+
+def _shown(power: float, function: Callable[[float], float], rounding: str, toward: float) -> str:
+    """Return the function of a budget to four digits, rounded to the safe side."""
+    if abs(power) > 700:
+        return f"e**{power:g}"
+    safe = math.nextafter(math.nextafter(function(power), toward), toward)
+    return f"{Context(prec=4, rounding=rounding).create_decimal(Decimal(safe)).normalize():f}"
+
+
+def _members(value: Any, n_x: int) -> tuple[int, ...]:
+    found = tuple(_list(value))
+    if not found or len(set(found)) < len(found):
+        raise InvalidInput("the members of an output must differ, and there must be one.")
+    if not all(type(x) is int and 0 <= x < n_x for x in found):
+        raise InvalidInput("the members of an output must be numbers of symbols of X.")
+    return found
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise InvalidInput("a part that must be a list is none.")
+    return value
+
+
+def _checked(values: Any, size: int, step: Fraction | None, what: str) -> tuple[Interval, ...]:
+    """Return probabilities, or intervals one step wide between multiples of the step."""
+    found = _list(values)
+    if len(found) != size:
+        raise InvalidInput(f"{what} must have one entry per member of the output.")
+    pairs = [(value, value) if step is None else tuple(_list(value)) for value in found]
+    out = []
+    for low, high in pairs:
+        if not all(type(end) in {int, float} and 0 <= end <= 1 for end in (low, high)):
+            raise InvalidInput(f"{what} must be probabilities.")
+        if step is not None:
+            start = round(Fraction(low) / step) * step
+            if (low, high) != (float(start), float(min(Fraction(1), start + step))):
+                raise InvalidInput(f"{what} must be intervals of one step.")
+        out.append((float(low), float(high)))
+    return tuple(out)
+
+
+def _check_sum(probabilities: Sequence[Interval], rule: str) -> None:
+    low, high = (math.fsum(pair[end] for pair in probabilities) for end in (0, 1))
+    if low > 1 + _SUM_TOLERANCE or high < 1 - _SUM_TOLERANCE:
+        raise InvalidInput(f"{rule}.")
+
+
+def _rounded_weights(
+    saved: dict[str, Any], members: Sequence[tuple[int, ...]], n_x: int, step: Fraction | None
+) -> tuple[tuple[Interval, ...], ...]:
+    """Return P(y | x) per output from a file that has it in intervals."""
+    if saved["denominator"] is not None:
+        raise InvalidInput("rounded weights have no denominator.")
+    found = tuple(
+        _checked(entry["p_y_given_x"], len(xs), step, "P(y|x)")
+        for entry, xs in zip(saved["outputs"], members, strict=True)
+    )
+    rows: list[list[Interval]] = [[] for _ in range(n_x)]
+    for xs, pairs in zip(members, found, strict=True):
+        for x, pair in zip(xs, pairs, strict=True):
+            rows[x].append(pair)
+    for row in rows:
+        _check_sum(row, "P(y|x) must sum to 1 over y")
+    return found
+
+
+def _channel(
+    x_labels: tuple[Label, ...],
+    members: Sequence[tuple[int, ...]],
+    outputs: Sequence[dict[str, Any]],
+    denominator: Any,
+) -> Channel:
+    if type(denominator) is not int:
+        raise InvalidInput("the denominator must be a whole number.")
+    atoms = [(xs, _list(entry["weights"])) for xs, entry in zip(members, outputs, strict=True)]
+    # A joint of any probabilities: only its labels are used.
+    names = Joint.from_counts(np.ones((2, len(x_labels)), np.int64), x_labels=x_labels)
+    return Channel.from_atoms(names, atoms, denominator, range(len(atoms)))
+
+
+def _check_names(
+    encoding: str,
+    labels: tuple[Label, ...],
+    texts: tuple[Any, ...],
+    members: Sequence[tuple[int, ...]],
+    x_labels: tuple[Label, ...],
+    channel: Channel | None,
+) -> None:
+    """Refuse outputs that are not called as the encoding calls them."""
+    if not all(isinstance(text, str) for text in texts) or len(set(texts)) < len(texts):
+        raise InvalidInput("the texts of the outputs must be different texts.")
+    if encoding == "codes":
+        fits = all(type(label) is int and label == y for y, label in enumerate(labels))
+    elif encoding == "groups":
+        blocks = [tuple(x_labels[x] for x in sorted(xs)) for xs in members]
+        fits = channel is not None and is_deterministic(channel) and list(labels) == blocks
+    else:
+        fits = set(labels) <= set(x_labels)
+    if not fits:
+        raise InvalidInput(f"the labels of the outputs are not those of {encoding}.")
+
+
+def _read(path: Path, name: str) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name} is no codebook: it is not text.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name is not one of a file"
+        raise InvalidInput(f"{name} cannot be read: {reason}.") from error
+    try:
+        saved = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name} is no codebook, or is truncated: it is not JSON.") from error
+    if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
+        raise InvalidInput(f'{name} is no codebook: it does not say "format": "{_FORMAT}".')
+    if type(saved.get("version")) is not int or saved["version"] != _VERSION:
+        raise InvalidInput(
+            f"{name} must be of version {_VERSION}; it is of version {saved.get('version')!r}. "
+            "Read it with the lowlift that wrote it."
+        )
+    return saved
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file in full or not at all; the umask says who may read it."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
