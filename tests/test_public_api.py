@@ -40,6 +40,7 @@ PUBLIC = [
     "measures",
     "optimal_merging",
     "random_response",
+    "read_joint",
     "subset_merging",
     "subset_random_response",
     "tradeoff",

@@ -40,8 +40,8 @@ from lowlift.mechanisms.watchdog import watchdog
 from lowlift.partition import Partition
 from lowlift.release import Release
 from lowlift.sweeps import Tradeoff, tradeoff
-
-__version__ = "0.1.0"
+from lowlift.tables import read_joint
+from lowlift.version import __version__ as __version__
 
 __all__ = [
     "ALIP",
@@ -74,6 +74,7 @@ __all__ = [
     "measures",
     "optimal_merging",
     "random_response",
+    "read_joint",
     "subset_merging",
     "subset_random_response",
     "tradeoff",

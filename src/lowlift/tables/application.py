@@ -1,0 +1,181 @@
+"""From a draw to a written output: check, count, draw, write, read back, publish."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lowlift.errors import InvalidInput
+from lowlift.tables import queries
+from lowlift.tables.alias import AliasTable, key_text
+from lowlift.tables.counts import Counts
+from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
+from lowlift.tables.engines import Engine, RowPlan, Values
+from lowlift.tables.outputs import Applied, Output
+from lowlift.tables.sources import file_format
+from lowlift.tables.targets import Target, open_target
+
+if TYPE_CHECKING:
+    from lowlift.tables.table import Table
+
+__all__ = ["apply"]
+
+_ID_KINDS = frozenset({"integer", "text", "uuid"})
+
+
+def apply(
+    table: "Table", engine: Engine, draw: Draw, output: Output, progress: Progress
+) -> Applied:
+    """Draw and write; see `Table.apply`."""
+    _check(table, draw, output)
+    if output.keep_order and not (engine.has_order and file_format(output.target)):
+        raise InvalidInput(
+            "an order can be kept only from files and frames that DuckDB reads, to a file; this is "
+            "another case. Leave keep_order out."
+        )
+    target = open_target(output, engine)
+    try:
+        counts = table.count(draw.columns, missing=draw.missing)
+        rows, unseen = _rows_per_symbol(draw, counts)
+        if draw.id is not None:
+            _check_ids(engine, draw.id)
+        written = _write(engine, draw, output, target, rows, progress)
+        expected = counts.rows - unseen
+        if sum(written) != expected or counts.rows + counts.dropped != table.rows:
+            raise InvalidInput(
+                f"a table must not change while it is read; {table.description} did: "
+                f"{expected} rows were counted, {sum(written)} drawn. Nothing was published."
+            )
+        target.check(expected)
+        engine.check_unchanged()
+        digest = target.commit()
+    finally:
+        target.discard()
+    numbers = tuple(int(number) for number in written)
+    return Applied(table.rows, expected, counts.dropped, unseen, digest, numbers)
+
+
+def _check(table: "Table", draw: Draw, output: Output) -> None:
+    draw.texts()
+    for column in draw.columns:
+        table.check_name(column.name)
+        if table.kinds[column.name] != column.kind:
+            raise InvalidInput(
+                f"column {column.name!r} must be {column.kind}, as at design; "
+                f"it is {table.kinds[column.name]}."
+            )
+    for name in output.keep:
+        table.check_name(name)
+    for made in output.columns:
+        if len(made.texts) != draw.channel.n_y:
+            raise InvalidInput(
+                f"output column {made.name!r} must have a text for each of the "
+                f"{draw.channel.n_y} outputs; it has {len(made.texts)}."
+            )
+    if draw.id is not None:
+        table.check_name(draw.id)
+        if table.kinds[draw.id] not in _ID_KINDS:
+            raise InvalidInput(
+                f"an id column must be integer, text or uuid; {draw.id!r} is "
+                f"{table.kinds[draw.id]}. Cast it in a view."
+            )
+
+
+def _rows_per_symbol(draw: Draw, counts: Counts) -> tuple[list[int], int]:
+    """Return how many rows each symbol of the channel has, and how many have an unseen one."""
+    several = len(draw.columns) > 1
+    places = {label: x for x, label in enumerate(draw.symbols)}
+    rows, unseen, kinds = [0] * len(places), 0, 0
+    for labels, number in zip(counts.symbols, counts.counts, strict=True):
+        x = places.get(labels if several else labels[0])
+        if x is None:
+            unseen, kinds = unseen + number, kinds + 1
+        else:
+            rows[x] += number
+    if unseen and draw.unseen == "error":
+        raise InvalidInput(
+            f"every value must have been seen at design; {unseen} rows have one of {kinds} unseen "
+            "values. Design again on this table, or suppress those rows."
+        )
+    return rows, unseen
+
+
+def _check_ids(engine: Engine, name: str) -> None:
+    rows, present, different = map(int, engine.fetch(queries.id_faults(name, engine.table))[0])
+    if present < rows or different < present:
+        raise InvalidInput(
+            f"ids must be present and different; column {name!r} has {rows - present} missing and "
+            f"{present - different} repeated ones in {rows} rows. Use a column that has neither."
+        )
+
+
+def _write(
+    engine: Engine,
+    draw: Draw,
+    output: Output,
+    target: Target,
+    rows: list[int],
+    progress: Progress,
+) -> list[int]:
+    steps = 2 * sum(rows)
+    progress(0, steps)
+    if output.keep or output.keep_order:
+        order = "kept" if output.keep_order else "shuffled"
+        with _drawn(engine, draw, output.keep, order) as plan:
+            written = target.write_rows(plan)
+        progress(steps, steps)
+        return list(written)
+    if draw.id is None:
+        drawn = rows_per_output(
+            draw.channel, rows, draw.seed, lambda done: progress(done, steps)
+        ).tolist()
+    else:
+        drawn = _keyed(engine, draw)
+    half = sum(rows)
+    progress(half, steps)
+    target.write_counts(drawn, draw.seed, lambda done, _: progress(half + done, steps))
+    return list(drawn)
+
+
+def _keyed(engine: Engine, draw: Draw) -> list[int]:
+    """Return how many rows each output gets by the digests of their ids."""
+    drawn = [0] * draw.channel.n_y
+    with _drawn(engine, draw, (), None) as plan:
+        for y, number in engine.fetch(queries.by_output(plan.query), plan.values):
+            if y is not None:
+                drawn[int(y)] += int(number)
+    return drawn
+
+
+@contextmanager
+def _drawn(
+    engine: Engine, draw: Draw, keep: tuple[str, ...], order: str | None
+) -> Iterator[RowPlan]:
+    """Lend the query that draws each row in the engine."""
+    alias = AliasTable.from_channel(draw.channel)
+    slots = alias.thresholds.shape[1]
+    null = secrets.token_hex(16)
+    columns = {
+        f"c{k}": np.repeat(np.array([null if t is None else t for t in texts], object), slots)
+        for k, texts in enumerate(zip(*draw.texts(), strict=True))
+    }
+    columns["slot"] = np.tile(np.arange(slots), draw.channel.n_x)
+    columns["threshold"] = alias.thresholds.ravel()
+    columns["first"], columns["other"] = alias.firsts.ravel(), alias.others.ravel()
+    key = one_time_key(draw.seed) if draw.subkey is None else draw.subkey
+    with engine.lookup(columns) as (table, bound):
+        query = queries.drawn(
+            draw.columns,
+            engine.table,
+            table,
+            (alias.slot_bits, alias.place_bits),
+            engine.dialect,
+            row=draw.id,
+            keep=keep,
+            order=order,
+            drop_missing=draw.missing == "drop",
+        )
+        values: Values = {"key": key_text(key), "null": null, **bound}
+        yield RowPlan(query, values, keep)

@@ -1,0 +1,289 @@
+"""Declared bins of a numeric column: which numbers share a symbol, and what it is called."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from lowlift.errors import InvalidInput
+from lowlift.joint import Label
+
+__all__ = ["Bins", "Each", "Edges", "Quantiles", "Width", "bins_from_dict", "parse_bins"]
+
+Number: TypeAlias = int | float
+
+_FORMS = "age=0,18,30,45 (edges), age=width:10, class=each or age=quantiles:4"
+#: Whole numbers that a float holds exactly; the numerator and denominator of a width stay below.
+_EXACT = 1 << 53
+_LARGEST = 1 << 63
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Half-open bins between increasing edges, and what lies below the first and above the last.
+
+    Parameters
+    ----------
+    edges
+        Finite, increasing numbers, at least one.
+
+    Raises
+    ------
+    InvalidInput
+        When they are not.
+
+    Examples
+    --------
+    >>> Edges((0, 18, 30)).labels
+    ('< 0', '[0, 18)', '[18, 30)', '>= 30')
+    """
+
+    edges: tuple[Number, ...]
+
+    def __post_init__(self) -> None:
+        edges = tuple(_number(edge, "an edge") for edge in self.edges)
+        if not edges or any(a >= b for a, b in pairwise(edges)):
+            raise InvalidInput(
+                "edges must be increasing numbers, at least one; "
+                f"got {', '.join(map(_shown, edges)) or 'none'}."
+            )
+        object.__setattr__(self, "edges", edges)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the bins, from low to high."""
+        shown = [_shown(edge) for edge in self.edges]
+        inner = (f"[{a}, {b})" for a, b in pairwise(shown))
+        return (f"< {shown[0]}", *inner, f">= {shown[-1]}")
+
+    def label_of(self, text: str) -> Label:
+        """Return the label of a symbol text, which is the label itself."""
+        return text
+
+    def text_of(self, label: Label) -> str:
+        """Return the symbol text of a label."""
+        if label not in self.labels:
+            raise InvalidInput("a label must be that of a declared bin; one is not.")
+        return str(label)
+
+    def order_of(self, label: Label) -> float:
+        """Return a number that sorts labels from low to high."""
+        return self.labels.index(str(label))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"bins": "edges", "edges": list(self.edges)}
+
+
+@dataclass(frozen=True)
+class Width:
+    """Bins of one width that start at multiples of it.
+
+    A number x is in bin floor(x / width). A decimal width w = p / q is applied as floor(x q / p),
+    so that 0.3 lies in [0.3, 0.4) when the width is 0.1.
+
+    Parameters
+    ----------
+    width
+        A positive number.
+
+    Examples
+    --------
+    >>> Width(10).label_of("2"), Width(0.1).label_of("3")
+    ('[20, 30)', '[0.3, 0.4)')
+    """
+
+    width: Number
+
+    def __post_init__(self) -> None:
+        width = _number(self.width, "a width")
+        if width <= 0:
+            raise InvalidInput(f"a width must be positive; got {width}.")
+        object.__setattr__(self, "width", width)
+        if max(self.ratio) >= _EXACT:
+            raise InvalidInput(f"a width must have at most 15 digits; got {width}.")
+
+    @cached_property
+    def ratio(self) -> tuple[int, int]:
+        """The width as a fraction of whole numbers (p, q)."""
+        return Decimal(repr(self.width)).as_integer_ratio()
+
+    def label_of(self, text: str) -> Label:
+        """Return the label of a symbol text: a bin number, or ``<`` or ``>`` far outside."""
+        if text in {"<", ">"}:
+            return f"{'<' if text == '<' else '>='} {self._edge(self._furthest(text))}"
+        index = int(text)
+        return f"[{self._edge(index)}, {self._edge(index + 1)})"
+
+    def text_of(self, label: Label) -> str:
+        """Return the symbol text of a label."""
+        for text in "<>":
+            if label == self.label_of(text):
+                return text
+        lower = str(label).removeprefix("[").partition(",")[0]
+        try:
+            index = Decimal(lower) / Decimal(repr(self.width))
+            text = str(int(index.to_integral_value()))
+        except (ArithmeticError, ValueError):
+            text = ""
+        if not text or self.label_of(text) != label:
+            raise InvalidInput("a label must be that of a declared bin; one is not.")
+        return text
+
+    def order_of(self, label: Label) -> float:
+        """Return a number that sorts labels from low to high."""
+        text = self.text_of(label)
+        return {"<": -math.inf, ">": math.inf}.get(text) or float(text)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"bins": "width", "width": self.width}
+
+    def _furthest(self, text: str) -> int:
+        return -_EXACT if text == "<" else _EXACT
+
+    def _edge(self, index: int) -> str:
+        return _plain(Decimal(repr(self.width)) * index)
+
+
+@dataclass(frozen=True)
+class Each:
+    """Every value of an integer column is a symbol of its own; its label is the whole number."""
+
+    def label_of(self, text: str) -> Label:
+        """Return the whole number."""
+        return int(text)
+
+    def text_of(self, label: Label) -> str:
+        """Return the decimal digits."""
+        if not isinstance(label, int) or isinstance(label, bool):
+            raise InvalidInput("a label of an integer column must be a whole number; one is not.")
+        return str(label)
+
+    def order_of(self, label: Label) -> Any:
+        """Return the number itself."""
+        return label
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"bins": "each"}
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """A request for bins of about equal size; the table resolves it to `Edges`.
+
+    The edges then come from the data, which is itself a (small) disclosure: the caller says so.
+
+    Parameters
+    ----------
+    parts
+        How many bins, 2 to 1000.
+    """
+
+    parts: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.parts, int) or not 2 <= self.parts <= 1000:
+            raise InvalidInput(f"quantiles must be a whole number in 2..1000; got {self.parts}.")
+
+    def resolved(self, values: Iterable[Number]) -> Edges:
+        """Return the edges at the values of the inner quantiles, equal ones once."""
+        return Edges(tuple(sorted({_number(value, "an edge") for value in values})))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"bins": "quantiles", "parts": self.parts}
+
+
+Bins: TypeAlias = Edges | Width | Each | Quantiles
+
+
+def bins_from_dict(values: Mapping[str, Any]) -> Bins:
+    """Return the bins that ``to_dict`` wrote.
+
+    Examples
+    --------
+    >>> bins_from_dict(Width(10).to_dict())
+    Width(width=10)
+    """
+    match values:
+        case {"bins": "edges", "edges": [*edges]}:
+            return Edges(tuple(edges))
+        case {"bins": "width", "width": width}:
+            return Width(width)
+        case {"bins": "each"}:
+            return Each()
+        case {"bins": "quantiles", "parts": int(parts)}:
+            return Quantiles(parts)
+    raise InvalidInput("bins must be edges, width, each or quantiles; the file says otherwise.")
+
+
+def parse_bins(text: str) -> tuple[str, Bins]:
+    """Return the column and the bins of a command line option.
+
+    Parameters
+    ----------
+    text
+        ``COLUMN=BINS``; the column may itself contain an equals sign: the last one divides.
+
+    Raises
+    ------
+    InvalidInput
+        When the text is not of that form.
+
+    Examples
+    --------
+    >>> parse_bins("age=0,18,30")
+    ('age', Edges(edges=(0, 18, 30)))
+    >>> parse_bins("a=b=width:0.5")
+    ('a=b', Width(width=0.5))
+    """
+    name, equals, form = text.rpartition("=")
+    kind, colon, size = form.strip().partition(":")
+    if not equals or not name:
+        raise InvalidInput(f"bins must be written COLUMN=BINS, such as {_FORMS}; got {text!r}.")
+    if kind == "each" and not colon:
+        return name, Each()
+    if kind == "width" and colon:
+        return name, Width(_parsed(size, text))
+    if kind == "quantiles" and colon:
+        parts = _parsed(size, text)
+        return name, Quantiles(parts if isinstance(parts, int) else 0)
+    return name, Edges(tuple(_parsed(part, text) for part in form.split(",")))
+
+
+def _parsed(part: str, text: str) -> Number:
+    try:
+        return int(part)
+    except ValueError:
+        pass
+    try:
+        return float(part)
+    except ValueError:
+        pass
+    raise InvalidInput(f"bins must hold numbers, such as {_FORMS}; got {text!r}.")
+
+
+def _number(value: Any, what: str) -> Number:
+    """Return a finite number; a float that is whole becomes an int, so that labels are short."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise InvalidInput(f"{what} must be a number; got {type(value).__name__}.")
+    if isinstance(value, Decimal):
+        value = float(value)
+    if not math.isfinite(value) or abs(value) >= _LARGEST:
+        raise InvalidInput(f"{what} must be finite and below 2**63; got {value}.")
+    return int(value) if value == int(value) else value
+
+
+def _shown(number: Number) -> str:
+    return _plain(Decimal(repr(number)))
+
+
+def _plain(number: Decimal) -> str:
+    """Return the digits without an exponent or trailing zeros."""
+    digits = f"{number:f}"
+    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) or "0"

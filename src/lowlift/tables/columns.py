@@ -1,0 +1,145 @@
+"""A column as symbols: its kind, its bins, and the label of each symbol text.
+
+Inside SQL a symbol is a text, or NULL for a missing value; outside it is a label: a string, a
+whole number, a bool or None.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from lowlift.errors import InvalidInput
+from lowlift.joint import Label
+from lowlift.tables.bins import Bins, Each, Edges, Quantiles, Width, bins_from_dict
+
+__all__ = ["KINDS", "MISSING", "NUMERIC", "Column"]
+
+#: The kinds of column a table can have; "other" can be kept, but not counted.
+KINDS = ("text", "integer", "real", "boolean", "date", "uuid", "other")
+NUMERIC = frozenset({"integer", "real"})
+#: What may be done about a missing value.
+MISSING = ("value", "drop", "error")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is counted or drawn from.
+
+    Parameters
+    ----------
+    name
+        As the table has it.
+    kind
+        One of `KINDS`, except "other".
+    bins
+        For numeric kinds, and only for them.
+
+    Raises
+    ------
+    InvalidInput
+        When kind and bins do not fit.
+
+    Examples
+    --------
+    >>> Column("sick", "boolean").label_of("true")
+    True
+    """
+
+    name: str
+    kind: str
+    bins: Bins | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or self.kind == "other":
+            raise InvalidInput(
+                f"column {self.name!r} must be text, integer, real, boolean, date or uuid; it is "
+                f"{self.kind}. Cast it in a view (a timestamp: to a date)."
+            )
+        if self.kind in NUMERIC and self.bins is None:
+            forms = (
+                "=0,18,30, =width:10 or =each" if self.kind == "integer" else "=0,1.5 or =width:1"
+            )
+            raise InvalidInput(
+                f"column {self.name!r} is numeric ({self.kind}) and must have declared bins; got "
+                f"none. Add them with --bin, such as {self.name}{forms}."
+            )
+        if self.kind not in NUMERIC and self.bins is not None:
+            raise InvalidInput(
+                f"only numeric columns may have bins; column {self.name!r} is {self.kind}. "
+                "Leave its bins out."
+            )
+        if self.kind == "real" and isinstance(self.bins, Each):
+            raise InvalidInput(
+                f"column {self.name!r} holds real numbers, so each value cannot be a symbol. "
+                f"Use edges or a width, such as {self.name}=width:1."
+            )
+
+    @property
+    def output_kind(self) -> str:
+        """How a released original value is typed: the kind, or text for a binned column."""
+        if self.bins is None or isinstance(self.bins, Each):
+            return self.kind
+        return "text"
+
+    def label_of(self, text: str | None) -> Label:
+        """Return the label of a symbol text."""
+        if text is None:
+            return None
+        if self.bins is not None:
+            return _resolved(self.bins).label_of(text)
+        return text == "true" if self.kind == "boolean" else text
+
+    def text_of(self, label: Label) -> str | None:
+        """Return the symbol text of a label: the inverse of `label_of`.
+
+        Raises
+        ------
+        InvalidInput
+            When no symbol of this column has that label.
+        """
+        if label is None:
+            return None
+        if self.bins is not None:
+            return _resolved(self.bins).text_of(label)
+        if self.kind == "boolean" and isinstance(label, bool):
+            return "true" if label else "false"
+        if self.kind != "boolean" and isinstance(label, str):
+            return label
+        raise InvalidInput(
+            f"a label of the {self.kind} column {self.name!r} must be a "
+            f"{'bool' if self.kind == 'boolean' else 'string'} or None; "
+            f"got {type(label).__name__}."
+        )
+
+    def order_of(self, label: Label) -> tuple[bool, Any]:
+        """Return a key that sorts labels: numbers and bins by size, missing last."""
+        if label is None:
+            return (True, 0)
+        return (False, label if self.bins is None else _resolved(self.bins).order_of(label))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        bins = None if self.bins is None else self.bins.to_dict()
+        return {"name": self.name, "kind": self.kind, "bins": bins}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the column that `to_dict` wrote.
+
+        Examples
+        --------
+        >>> Column.from_dict(Column("age", "integer", Each()).to_dict())
+        Column(name='age', kind='integer', bins=Each())
+        """
+        match values:
+            case {"name": str(name), "kind": str(kind), "bins": None}:
+                return cls(name, kind)
+            case {"name": str(name), "kind": str(kind), "bins": dict(bins)}:
+                return cls(name, kind, bins_from_dict(bins))
+        raise InvalidInput("a column must have a name, a kind and bins; the file says otherwise.")
+
+
+def _resolved(bins: Bins) -> Edges | Width | Each:
+    if isinstance(bins, Quantiles):
+        raise InvalidInput("quantiles must be resolved by Table.column before they are used.")
+    return bins

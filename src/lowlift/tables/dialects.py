@@ -1,0 +1,176 @@
+"""How each engine writes what the queries need; everything else is written the same for all.
+
+A uniform number that agrees on every engine is the leading 15 hex digits of a SHA-256, read as a
+whole number of 60 bits; each engine has its own way to say that.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlglot import exp
+
+__all__ = ["DUCKDB", "POSTGRES", "SPARK", "Dialect", "Expression", "call", "number"]
+
+Expression: TypeAlias = exp.Expr
+
+#: Hex digits of the digest that become the uniform number, and their bits.
+DIGITS = 15
+
+
+def call(name: str, *arguments: Expression) -> Expression:
+    """Return a call of a function by its name in the engine."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def number(value: float) -> Expression:
+    """Return a literal; one that is not whole is a double in every engine."""
+    text = str(value) if isinstance(value, int) else _double(value)
+    return exp.Literal.number(text)
+
+
+def _double(value: float) -> str:
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What differs between engines.
+
+    Parameters
+    ----------
+    name
+        The engine, and the name sqlglot has for its SQL.
+    types
+        The SQL type of each kind of output column.
+    collation
+        The collation in which texts are equal only when their bytes are; None where it is the rule.
+    digest
+        Text to the lower-case hex digits of its SHA-256.
+    hex_number
+        `DIGITS` hex digits to a whole number.
+    octets
+        Text to its length in UTF-8 bytes.
+    is_nan, divide
+        Whether a double is NaN; a non-negative whole number divided by another, rounded down.
+    quantile
+        The value at a fraction of the sorted ones.
+    row_number
+        A different whole number for each row.
+    concat
+        Texts, none of them NULL, one after the other.
+    once
+        A column that keeps the engine from copying a subquery's expressions to each of their uses,
+        which would compute a digest several times a row; None where it does not.
+    """
+
+    name: str
+    types: Mapping[str, str]
+    collation: Expression | None
+    digest: Callable[[Expression], Expression]
+    hex_number: Callable[[Expression], Expression]
+    octets: Callable[[Expression], Expression]
+    is_nan: Callable[[Expression], Expression]
+    divide: Callable[[Expression, int], Expression]
+    quantile: Callable[[Expression, float], Expression]
+    row_number: Callable[[], Expression]
+    concat: Callable[..., Expression]
+    once: Expression | None = None
+
+    def text(self, value: Expression) -> Expression:
+        """Return a value as text that is equal only to itself."""
+        cast = exp.cast(value, "text")
+        if self.collation is None:
+            return cast
+        return exp.Collate(this=cast, expression=self.collation.copy())
+
+    def sql(self, query: Expression) -> str:
+        """Return the query as the engine reads it."""
+        return query.sql(dialect=self.name)
+
+
+def _types(text: str, uuid: str) -> dict[str, str]:
+    return {
+        "text": text,
+        "integer": "bigint",
+        "boolean": "boolean",
+        "date": "date",
+        "uuid": uuid,
+    }
+
+
+def _joined(*parts: Expression) -> Expression:
+    return exp.Concat(expressions=list(parts))
+
+
+def _within_group(value: Expression, share: float) -> Expression:
+    return exp.WithinGroup(
+        this=call("percentile_disc", number(share)),
+        expression=exp.Order(expressions=[exp.Ordered(this=value)]),
+    )
+
+
+def _duckdb_number(digits: Expression) -> Expression:
+    return exp.cast(call("concat", exp.Literal.string("0x"), digits), "bigint")
+
+
+def _postgres_bytes(value: Expression) -> Expression:
+    return call("convert_to", value, exp.Literal.string("UTF8"))
+
+
+def _postgres_number(digits: Expression) -> Expression:
+    bits = exp.DataType.build(f"bit({4 * DIGITS})", dialect="postgres")
+    return exp.cast(exp.cast(_joined(exp.Literal.string("x"), digits), bits), "bigint")
+
+
+DUCKDB = Dialect(
+    name="duckdb",
+    types=_types("varchar", "uuid"),
+    collation=exp.Var(this="C"),
+    digest=lambda text: call("sha256", text),
+    hex_number=_duckdb_number,
+    octets=lambda text: call("strlen", text),
+    is_nan=lambda value: call("isnan", value),
+    divide=lambda value, by: exp.IntDiv(this=value, expression=number(by)),
+    quantile=lambda value, share: call("quantile_disc", value, number(share)),
+    row_number=lambda: exp.Window(this=exp.RowNumber()),
+    # The function is faster than the operator; it skips NULL, so callers refuse NULL before.
+    concat=lambda *parts: call("concat", *parts),
+)
+
+POSTGRES = Dialect(
+    name="postgres",
+    types=_types("text", "uuid"),
+    collation=exp.to_identifier("C", quoted=True),
+    digest=lambda text: call(
+        "encode", call("sha256", _postgres_bytes(text)), exp.Literal.string("hex")
+    ),
+    hex_number=_postgres_number,
+    octets=lambda text: call("octet_length", _postgres_bytes(text)),
+    is_nan=lambda value: exp.EQ(
+        this=value, expression=exp.cast(exp.Literal.string("NaN"), "double")
+    ),
+    divide=lambda value, by: exp.Div(this=value, expression=number(by), typed=True),
+    quantile=_within_group,
+    row_number=lambda: exp.Window(this=exp.RowNumber()),
+    concat=_joined,
+    # PostgreSQL does not pull up a subquery with a volatile column; this one is cheap.
+    once=call("clock_timestamp"),
+)
+
+SPARK = Dialect(
+    name="spark",
+    types=_types("string", "string"),
+    collation=None,
+    digest=lambda text: call("sha2", exp.cast(text, "binary"), exp.Literal.number(256)),
+    hex_number=lambda digits: exp.cast(
+        call("conv", digits, exp.Literal.number(16), exp.Literal.number(10)), "bigint"
+    ),
+    octets=lambda text: call("octet_length", text),
+    is_nan=lambda value: call("isnan", value),
+    divide=lambda value, by: exp.IntDiv(this=value, expression=number(by)),
+    quantile=_within_group,
+    row_number=lambda: call("monotonically_increasing_id"),
+    concat=_joined,
+)

@@ -1,0 +1,225 @@
+"""What is drawn for each row, and fresh draws from nothing but the counts.
+
+When nothing of a row but its symbol matters and the order is free, the output is a multiset: how
+many rows of each symbol become each output. Those numbers have the law of the channel's draws row
+by row, and the rows themselves never leave the engine.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.channel import Channel
+from lowlift.draw import draw
+from lowlift.errors import InvalidInput
+from lowlift.joint import Label
+from lowlift.tables.columns import MISSING, Column
+
+__all__ = ["Draw", "Progress", "one_time_key", "rows_per_output", "shuffled_codes"]
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+#: Called with what is done and the whole.
+Progress: TypeAlias = Callable[[int, int], object]
+
+UNSEEN = ("error", "suppress")
+_SHORTEST_KEY = 20
+_CHUNK = 1 << 20
+#: From this many rows a symbol is drawn by a histogram of its leading bits.
+_MANY = 1 << 14
+_LEADING = 16
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How each row's output is drawn.
+
+    Parameters
+    ----------
+    columns
+        The columns of X, in the order of the symbols' labels.
+    channel
+        The integer weights; outputs are numbered 0..|Y|-1.
+    symbols
+        The label of each row of the channel: the label itself for one column, else a tuple.
+    missing
+        "value": NULL is a symbol with label None; "drop": such rows leave; "error".
+    unseen
+        What to do with rows whose symbol is not listed: "error", or "suppress" (they leave).
+    id, subkey
+        Keyed draws: a column of different ids (integer, text, UUID) and at least 20 bytes.
+    seed
+        For tests only: whoever knows it can undo the randomisation.
+
+    Raises
+    ------
+    InvalidInput
+        When these do not fit together.
+
+    Guarantee
+        The law of a row's output given its symbol is the channel, exactly; for keyed draws under
+        the assumption that SHA-256 with a secret key is a random function.
+    """
+
+    columns: tuple[Column, ...]
+    channel: Channel
+    symbols: tuple[Label, ...]
+    missing: str = "value"
+    unseen: str = "error"
+    id: str | None = None
+    subkey: bytes | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise InvalidInput("a draw must have at least one column of X; got none.")
+        if len(self.symbols) != self.channel.n_x:
+            raise InvalidInput(
+                f"a draw must have one symbol per row of the channel ({self.channel.n_x}); "
+                f"got {len(self.symbols)}."
+            )
+        if self.missing not in MISSING:
+            raise InvalidInput(f"missing must be value, drop or error; got {self.missing!r}.")
+        if self.unseen not in UNSEEN:
+            raise InvalidInput(f"unseen must be error or suppress; got {self.unseen!r}.")
+        if (self.id is None) != (self.subkey is None):
+            raise InvalidInput("keyed draws must have an id column and a subkey; got one of them.")
+        if self.subkey is not None and len(self.subkey) < _SHORTEST_KEY:
+            raise InvalidInput(
+                f"a subkey must have at least {_SHORTEST_KEY} bytes; got {len(self.subkey)}."
+            )
+        if self.seed is not None and (self.id is not None or self.seed < 0):
+            raise InvalidInput("a seed must be 0 or more and goes without an id; it does not.")
+
+    def texts(self) -> list[tuple[str | None, ...]]:
+        """Return the symbol texts of each row of the channel, one per column.
+
+        Raises
+        ------
+        InvalidInput
+            When a label does not fit its column, or two symbols have the same texts.
+        """
+        rows = []
+        for label in self.symbols:
+            parts = label if len(self.columns) > 1 else (label,)
+            if not isinstance(parts, tuple) or len(parts) != len(self.columns):
+                raise InvalidInput(
+                    f"a symbol must have one label per column ({len(self.columns)}); one has not."
+                )
+            pairs = zip(self.columns, parts, strict=True)
+            rows.append(tuple(column.text_of(part) for column, part in pairs))
+        if len(set(rows)) < len(rows):
+            raise InvalidInput("the symbols of a draw must differ; two are the same.")
+        return rows
+
+
+def one_time_key(seed: int | None) -> bytes:
+    """Return 32 bytes from the operating system, or those of a seed."""
+    if seed is None:
+        return os.urandom(32)
+    return hashlib.sha256(f"lowlift seed {seed}".encode()).digest()
+
+
+def rows_per_output(
+    channel: Channel,
+    rows: Sequence[int],
+    seed: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Ints:
+    """Return how many rows become each output, drawn by the channel's integer weights.
+
+    Parameters
+    ----------
+    channel
+        The channel.
+    rows
+        How many rows each symbol has, (|X|,).
+    seed
+        None draws from the operating system's entropy.
+    progress
+        Called with the number of rows drawn so far.
+
+    Guarantee
+        The same law as `lowlift.draw` row by row, then counted.
+
+    Cost
+        About 20 ns and two random bytes a row; memory does not grow with the rows.
+
+    Examples
+    --------
+    >>> rows_per_output(Channel([[0, 1], [1, 0]]), [3, 2]).tolist()
+    [2, 3]
+    """
+    rng = None if seed is None else np.random.default_rng(seed)
+    take = os.urandom if rng is None else rng.bytes
+    tell = progress or (lambda _: None)
+    totals = np.zeros(channel.n_y, np.int64)
+    counts = np.asarray(rows, np.int64)
+    few = np.where(counts < _MANY, counts, 0)
+    ends = np.cumsum(few)
+    for start in range(0, int(ends[-1]), _CHUNK):
+        places = np.arange(start, min(start + _CHUNK, int(ends[-1])))
+        symbols = np.searchsorted(ends, places, side="right")
+        totals += np.bincount(draw(channel, symbols, rng), minlength=channel.n_y)
+        tell(int(places[-1]) + 1)
+    done = int(ends[-1])
+    many = np.flatnonzero(counts >= _MANY)
+    if many.size:
+        by_symbol = np.argsort(channel.members, kind="stable")
+        edges = np.searchsorted(channel.members[by_symbol], np.arange(channel.n_x + 1))
+    for x in many.tolist():
+        entries = by_symbol[edges[x] : edges[x + 1]]
+        sums = np.cumsum(channel.member_weights[entries])
+        totals[channel.entry_outputs[entries]] += split_rows(int(counts[x]), sums, take)
+        done += int(counts[x])
+        tell(done)
+    return totals
+
+
+def split_rows(rows: int, sums: Ints, take: Callable[[int], bytes]) -> Ints:
+    """Return how many of `rows` uniform numbers below ``sums[-1]`` fall to each running sum.
+
+    A number's leading 16 bits are drawn first and counted; they decide the output unless a running
+    sum cuts through their range, and only those rows draw the rest of their bits.
+    """
+    if len(sums) == 1:
+        return np.array([rows], np.int64)
+    bits = int(sums[-1]).bit_length() - 1
+    leading = min(bits, _LEADING)
+    lower = bits - leading
+    histogram = np.zeros(1 << leading, np.int64)
+    for start in range(0, rows, _CHUNK):
+        words = np.frombuffer(take(2 * min(_CHUNK, rows - start)), np.uint16)
+        histogram += np.bincount(words >> (_LEADING - leading), minlength=1 << leading)
+    below = np.concatenate([[0], np.cumsum(histogram)])
+    tops, rests = sums >> lower, sums & ((1 << lower) - 1)
+    counts: Ints = below[tops]
+    for top in np.unique(tops[rests > 0]).tolist():
+        drawn = np.sort(_words(int(histogram[top]), lower, take))
+        cuts = np.flatnonzero(tops == top)
+        counts[cuts] += np.searchsorted(drawn, rests[cuts], side="left")
+    return np.diff(counts, prepend=0)
+
+
+def _words(size: int, bits: int, take: Callable[[int], bytes]) -> Ints:
+    words = np.frombuffer(take(8 * size), np.uint64) & np.uint64((1 << bits) - 1)
+    return words.astype(np.int64)
+
+
+def shuffled_codes(counts: Sequence[int], seed: int | None = None) -> npt.NDArray[Any]:
+    """Return the output numbers, each as often as counted, in random order.
+
+    The order is a function of the counts and fresh randomness alone, so it carries nothing.
+
+    Cost
+        One to four bytes a row.
+    """
+    size = np.min_scalar_type(max(len(counts) - 1, 0))
+    codes = np.repeat(np.arange(len(counts), dtype=size), np.asarray(counts, np.int64))
+    key = int.from_bytes(os.urandom(16)) if seed is None else [seed, 1]
+    np.random.default_rng(key).shuffle(codes)
+    return codes

@@ -1,0 +1,112 @@
+"""What a table engine must be able to do, and the door to each."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy.typing as npt
+from sqlglot import exp
+
+from lowlift.errors import MissingExtra
+from lowlift.tables.dialects import Dialect, Expression
+from lowlift.tables.sources import DatabaseFile, Files, Frame, PostgresTable, Source
+
+__all__ = ["Engine", "RowPlan", "Rows", "Spool", "Values", "open_engine"]
+
+Rows: TypeAlias = list[tuple[Any, ...]]
+#: What is bound to a query, by name.
+Values: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """Rows drawn one by one in the engine: the query, and what is bound to it.
+
+    `query` has the columns y (NULL for a row that must leave), k0, k1, ... for the columns `keep`,
+    and o, their order.
+    """
+
+    query: exp.Select
+    values: Values
+    keep: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Spool:
+    """The rows of a plan in a private file, in order; what leaves has left.
+
+    `types` are DuckDB's names for the types of y, k0, k1, ...
+    """
+
+    path: Path
+    format: str
+    types: tuple[str, ...]
+
+
+class Engine(Protocol):
+    """An open table in the engine that holds it.
+
+    Every error is `InvalidInput` with no value of the table in it.
+    """
+
+    dialect: Dialect
+    description: str
+    #: The kind of each column, in the table's order.
+    kinds: Mapping[str, str]
+    #: Whether the rows have an order that can be kept.
+    has_order: bool
+    #: How the table is called in a query.
+    table: Expression
+
+    def fetch(self, query: Expression, values: Values | None = None) -> Rows:
+        """Run a query whose answer is small and return its rows."""
+
+    def lookup(
+        self, columns: Mapping[str, npt.NDArray[Any]]
+    ) -> AbstractContextManager[tuple[Expression, Values]]:
+        """Lend a small table to queries: how it is called, and what to bind with it."""
+
+    def spool(self, plan: RowPlan) -> Spool:
+        """Write the rows of a plan to a private file for another engine to load."""
+
+    def check_unchanged(self) -> None:
+        """Refuse a table that visibly changed since it was opened."""
+
+    def sha256(self) -> str | None:
+        """Return the digest of the input files; None when there are none."""
+
+    def close(self) -> None:
+        """Give back connections and temporary files."""
+
+
+def open_engine(source: Source) -> Engine:
+    """Open a table in the engine that reads it.
+
+    Raises
+    ------
+    MissingExtra
+        When the engine's package is not installed.
+    InvalidInput
+        When the table cannot be opened.
+    """
+    try:
+        if isinstance(source, Files | DatabaseFile) or (
+            isinstance(source, Frame) and source.library != "pyspark"
+        ):
+            from lowlift.tables.engines.duckdb import DuckDB
+
+            return DuckDB(source)
+        if isinstance(source, PostgresTable):
+            from lowlift.tables.engines.postgres import Postgres
+
+            return Postgres(source)
+        from lowlift.tables.engines.spark import Spark
+
+        return Spark(source)
+    except ModuleNotFoundError as error:
+        extra = {"psycopg": "postgres", "pyspark": "spark"}.get(error.name or "", "")
+        if not extra:
+            raise
+        raise MissingExtra(f"{error.name} is needed: pip install 'lowlift[{extra}]'") from error

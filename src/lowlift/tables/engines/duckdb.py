@@ -1,0 +1,308 @@
+"""Files, DuckDB databases and frames in memory, read by DuckDB in this process."""
+
+import hashlib
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy.typing as npt
+from sqlglot import exp
+
+from lowlift.errors import InvalidInput
+from lowlift.tables.dialects import DUCKDB, Expression, call
+from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.engines.sandbox import Sandbox, said
+from lowlift.tables.queries import in_order, named
+from lowlift.tables.sources import DatabaseFile, Files, Frame
+
+__all__ = [
+    "DuckDB",
+    "attach",
+    "database_files",
+    "digest_of_files",
+    "kind_of",
+    "option",
+    "read_csv",
+    "read_parquet",
+]
+
+_INTEGERS = {
+    f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG", "HUGE")
+} | {"INTEGER", "UINTEGER"}
+_KINDS = {
+    **dict.fromkeys(_INTEGERS, "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "real"),
+    **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "UUID": "uuid",
+}
+#: Rows the types of a CSV are told from.
+_SAMPLE = 1_000_000
+_DELIMITERS = ",;\t|"
+
+
+def kind_of(type_name: str) -> str:
+    """Return the kind of a DuckDB type."""
+    return _KINDS.get(type_name.partition("(")[0], "other") if "[" not in type_name else "other"
+
+
+def option(name: str, value: Expression) -> Expression:
+    """Return a named argument of a table function."""
+    return exp.PropertyEQ(this=exp.to_identifier(name), expression=value)
+
+
+def read_parquet(paths: Sequence[str]) -> Expression:
+    """Return a scan of Parquet files."""
+    return call(
+        "read_parquet",
+        exp.array(*map(exp.Literal.string, paths)),
+        option("hive_partitioning", exp.false()),
+    )
+
+
+def read_csv(
+    paths: Sequence[str], delimiter: str | None, types: Mapping[str, str] | None = None
+) -> Expression:
+    """Return a scan of CSV files with a header: RFC 4180, an empty field is NULL, "" is a text.
+
+    Without `types` they are told from the first million rows.
+    """
+    options = {
+        "header": exp.true(),
+        "quote": exp.Literal.string('"'),
+        "escape": exp.Literal.string('"'),
+        "comment": exp.Literal.string(""),
+        "skip": exp.Literal.number(0),
+        "allow_quoted_nulls": exp.false(),
+        # Dates written otherwise stay the texts they are.
+        "dateformat": exp.Literal.string("%Y-%m-%d"),
+        "sample_size": exp.Literal.number(_SAMPLE),
+    }
+    if len(paths) > 1:
+        options["hive_partitioning"] = exp.false()
+    if delimiter is not None:
+        options["delim"] = exp.Literal.string(delimiter)
+    if types is not None:
+        options["auto_detect"] = exp.false()
+        options["columns"] = exp.Struct(
+            expressions=[
+                exp.PropertyEQ(this=exp.Literal.string(name), expression=exp.Literal.string(kind))
+                for name, kind in types.items()
+            ]
+        )
+        del options["sample_size"]
+    files = exp.array(*map(exp.Literal.string, paths))
+    return call("read_csv", files, *(option(key, value) for key, value in options.items()))
+
+
+def attach(path: Path, name: str, *, read_only: bool) -> str:
+    """Return the statement that attaches a database file."""
+    place = DUCKDB.sql(exp.Literal.string(str(path.resolve())))
+    mode = " (READ_ONLY)" if read_only else ""
+    return f"ATTACH {place} AS {DUCKDB.sql(exp.to_identifier(name, quoted=True))}{mode}"
+
+
+def database_files(path: Path) -> list[Path]:
+    """Return a database file and the logs that DuckDB keeps beside it."""
+    real = path.resolve()
+    logs = (".wal", ".wal.checkpoint", ".wal.recovery")
+    return [real, *(real.with_name(real.name + log) for log in logs)]
+
+
+class DuckDB:
+    """A table that DuckDB reads (see `Engine`)."""
+
+    dialect = DUCKDB
+
+    def __init__(self, source: Files | DatabaseFile | Frame) -> None:
+        self.source = source
+        self.description = source.description
+        self.has_order = not isinstance(source, DatabaseFile)
+        self._attached = False
+        # A database file is locked while it is attached; other files may change.
+        self._files = source.paths if isinstance(source, Files) else ()
+        self._stamps = self._stamped()
+        self.sandbox = Sandbox(self._allowed(), self.description)
+        self.table: Expression = exp.Table(this=exp.to_identifier("source", quoted=True))
+        try:
+            self._open()
+            described = self.sandbox.run(
+                f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(self.table))}"
+            )
+        except BaseException:
+            self.close()
+            raise
+        self.kinds: Mapping[str, str] = {row[0]: kind_of(row[1]) for row in described}
+
+    def _allowed(self) -> list[Path]:
+        if isinstance(self.source, DatabaseFile):
+            return database_files(self.source.path)
+        return list(self._files)
+
+    def _open(self) -> None:
+        if isinstance(self.source, DatabaseFile):
+            self.reattach()
+            *schema, name = self.source.name
+            self.table = exp.table_(
+                exp.to_identifier(name, quoted=True),
+                db=exp.to_identifier(schema[0] if schema else "main", quoted=True),
+                catalog=exp.to_identifier("input", quoted=True),
+            )
+            known = self.sandbox.run(
+                "SELECT 1 FROM information_schema.tables WHERE table_catalog = 'input' "
+                "AND table_schema = $schema AND table_name = $name",
+                {"schema": schema[0] if schema else "main", "name": name},
+            )
+            if not known:
+                raise InvalidInput(
+                    f"the table must exist in its database; {self.description} does not."
+                )
+        elif isinstance(self.source, Files):
+            self._view(self._scan(self.source))
+        elif self.source.library == "duckdb":
+            self._view(read_parquet([self._spooled(self.source.value)]))
+        else:
+            self.sandbox.register("source", self.source.value)
+
+    def reattach(self) -> None:
+        """Attach the database file (again), read-only."""
+        if isinstance(self.source, DatabaseFile) and not self._attached:
+            self.sandbox.run(attach(self.source.path, "input", read_only=True))
+            self._attached = True
+
+    def detach(self) -> None:
+        """Let go of the database file, so that a table can be written to it."""
+        if self._attached:
+            self.sandbox.run('DETACH "input"')
+            self._attached = False
+
+    def _view(self, scan: Expression) -> None:
+        query = DUCKDB.sql(exp.select("*").from_(scan))
+        self.sandbox.run(f"CREATE TEMP VIEW {DUCKDB.sql(self.table)} AS {query}")
+
+    def _scan(self, files: Files) -> Expression:
+        suffix = ".parquet"
+        if files.format == "csv":
+            suffix = ".csv.gz" if files.paths[0].name.lower().endswith(".gz") else ".csv"
+        links = [self.sandbox.link(path, f"in{k}{suffix}") for k, path in enumerate(files.paths)]
+        if files.format == "parquet":
+            return read_parquet(links)
+        return self._sniffed(links, is_text=files.is_text)
+
+    def _sniffed(self, links: Sequence[str], *, is_text: bool) -> Expression:
+        """Tell delimiter and types once, so that every later query reads the file the same way."""
+        delimiter = self._delimiter(links[0])
+        described = self.sandbox.run(
+            f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(read_csv(links, delimiter)))}"
+        )
+        types = {row[0]: row[1] for row in described}
+        if is_text:
+            return read_csv(links, delimiter, dict.fromkeys(types, "VARCHAR"))
+        flags = [name for name, kind in types.items() if kind == "BOOLEAN"]
+        if flags:
+            # DuckDB takes yes, no, t and f for booleans; published values must stay as they were.
+            texts = read_csv(links, delimiter, dict.fromkeys(types, "VARCHAR"))
+            head = exp.select("*").from_(texts).limit(_SAMPLE // 10)
+            other = [
+                call(
+                    "bool_or",
+                    exp.Not(
+                        this=named(name).isin("true", "false", "True", "False", "TRUE", "FALSE")
+                    ),
+                )
+                for name in flags
+            ]
+            found = self.sandbox.run(exp.select(*other).from_(head.subquery("h")))[0]
+            types |= {
+                name: "VARCHAR" for name, is_text in zip(flags, found, strict=True) if is_text
+            }
+        return read_csv(links, delimiter, types)
+
+    def _delimiter(self, link: str) -> str:
+        scan = read_csv([link], None)
+        scan.set("this", "sniff_csv")
+        scan.expressions[0].replace(exp.Literal.string(link))
+        query = exp.select("Delimiter", "Columns").from_(scan)
+        delimiter, columns = self.sandbox.run(query)[0]
+        if len(columns) == 1:
+            # A ragged file is told apart from one with a single column by its header.
+            header = columns[0]["name"]
+            delimiter = next((mark for mark in _DELIMITERS if mark in header), ",")
+            if delimiter in header:
+                names = {f"column{k}": "VARCHAR" for k in range(header.count(delimiter) + 1)}
+                self.sandbox.run(
+                    exp.select(exp.Count(this=exp.Star())).from_(
+                        exp.select("*").from_(read_csv([link], delimiter, names)).subquery("r")
+                    )
+                )
+        return str(delimiter)
+
+    def _spooled(self, relation: Any) -> str:
+        """Copy a relation to the private folder: its own connection is not ours to configure."""
+        place = self.sandbox.folder / "relation.parquet"
+        try:
+            relation.write_parquet(str(place))
+        except duckdb.Error as error:
+            fault = said(error, self.description)
+        else:
+            return str(place)
+        raise InvalidInput(fault)
+
+    def fetch(self, query: Expression, values: Values | None = None) -> Rows:
+        """Run a query whose answer is small and return its rows."""
+        return self.sandbox.run(query, values)
+
+    @contextmanager
+    def lookup(
+        self, columns: Mapping[str, npt.NDArray[Any]]
+    ) -> Iterator[tuple[Expression, Values]]:
+        """Lend a small table to queries."""
+        name = f"lookup_{secrets.token_hex(8)}"
+        self.sandbox.register(name, dict(columns))
+        try:
+            yield exp.Table(this=exp.to_identifier(name, quoted=True)), {}
+        finally:
+            self.sandbox.connection.unregister(name)
+
+    def spool(self, plan: RowPlan) -> Spool:
+        """Write the rows of a plan to a private Parquet file."""
+        place = self.sandbox.folder / f"spool-{secrets.token_hex(8)}.parquet"
+        query = in_order(plan.query, len(plan.keep))
+        target = DUCKDB.sql(exp.Literal.string(str(place)))
+        self.sandbox.run(f"COPY ({DUCKDB.sql(query)}) TO {target} (FORMAT parquet)", plan.values)
+        return Spool(place, "parquet", ())
+
+    def _stamped(self) -> list[tuple[int, int, int]]:
+        stats = [path.stat() for path in self._files]
+        return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
+
+    def check_unchanged(self) -> None:
+        """Refuse files that changed since the table was opened."""
+        try:
+            same = self._stamped() == self._stamps
+        except OSError:
+            same = False
+        if not same:
+            raise InvalidInput(f"a table must not change while it is read; {self.description} did.")
+
+    def sha256(self) -> str | None:
+        """Return the digest of the files, one after the other in sorted order."""
+        return digest_of_files(self._files) if isinstance(self.source, Files) else None
+
+    def close(self) -> None:
+        """Close the connection and remove what was temporary."""
+        self.sandbox.close()
+
+
+def digest_of_files(paths: Sequence[Path]) -> str:
+    """Return the SHA-256 of files, one after the other, without holding them in memory."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,307 @@
+"""A table in PostgreSQL, counted and drawn from where it lives.
+
+Everything runs in one read-only transaction at repeatable read, so that the rows that are drawn
+are the rows that were counted; a second connection that must write sees the same snapshot.
+"""
+
+import re
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy.typing as npt
+import psycopg
+from sqlglot import exp
+
+from lowlift.errors import InvalidInput
+from lowlift.tables.dialects import POSTGRES, Expression, call
+from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.queries import in_order
+from lowlift.tables.sources import PostgresTable
+
+__all__ = ["Postgres", "Session", "connect", "draw_to_temporary", "positional", "unnested"]
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_KINDS = {
+    **dict.fromkeys(("int2", "int4", "int8"), "integer"),
+    **dict.fromkeys(("float4", "float8", "numeric"), "real"),
+    **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext"), "text"),
+    "bool": "boolean",
+    "date": "date",
+    "uuid": "uuid",
+}
+#: The DuckDB type of a kept column by PostgreSQL's name; anything else is carried as text.
+_DUCKDB_TYPES = {
+    "smallint": "SMALLINT",
+    "integer": "INTEGER",
+    "bigint": "BIGINT",
+    "real": "FLOAT",
+    "double precision": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "uuid": "UUID",
+    "timestamp without time zone": "TIMESTAMP",
+    "time without time zone": "TIME",
+}
+#: Texts and dates as other engines write them; plans that suit one pass over a large table.
+_SETTINGS = (
+    "client_encoding = 'UTF8'",
+    "datestyle = 'ISO, YMD'",
+    "timezone = 'UTC'",
+    "jit = off",
+    "enable_mergejoin = off",
+    "work_mem = '64MB'",
+)
+_COLUMNS = """
+    SELECT a.attname, coalesce(b.typname, t.typname), t.typtype,
+           format_type(a.atttypid, a.atttypmod)
+    FROM pg_attribute a
+    JOIN pg_type t ON t.oid = a.atttypid
+    LEFT JOIN pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd'
+    WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped
+    ORDER BY a.attnum
+"""
+_RELATION = """
+    SELECT c.oid, n.nspname
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname = $1 AND c.relkind IN ('r', 'v', 'm', 'p', 'f')
+      AND CASE WHEN $2::text IS NULL THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END
+"""
+_IDENTITY = """
+    SELECT pg_postmaster_start_time()::text, current_database()::text,
+           (SELECT oid::text FROM pg_database WHERE datname = current_database())
+"""
+
+
+def connect(address: str, about: str) -> "Session":
+    """Connect, with texts, dates and times as every other engine writes them.
+
+    Raises
+    ------
+    InvalidInput
+        When the server does not let us in; the address is not repeated.
+    """
+    try:
+        connection: Connection = psycopg.connect(
+            address, autocommit=True, application_name="lowlift", connect_timeout=30
+        )
+    except psycopg.Error as error:
+        reason = re.sub(r"\s+", " ", str(error)).strip()[:200]
+    else:
+        session = Session(connection, about)
+        for setting in _SETTINGS:
+            session.execute(f"SET {setting}")
+        return session
+    raise InvalidInput(f"{about} must be reachable; PostgreSQL says: {reason}")
+
+
+class Session:
+    """A connection whose errors tell no values."""
+
+    def __init__(self, connection: Connection, about: str) -> None:
+        self.connection = connection
+        self.about = about
+
+    def run(self, query: Expression, values: Values | None = None) -> Rows:
+        """Run a query with values bound by the server, and return its rows."""
+        return self.execute(*positional(query, values or {}))
+
+    def execute(self, text: str, values: Sequence[Any] = ()) -> Rows:
+        """Run a statement with numbered places, and return its rows."""
+        with self.refusing(), psycopg.RawCursor(self.connection) as cursor:
+            cursor.execute(text, list(values) or None)
+            return cursor.fetchall() if cursor.description else []
+
+    def copy_out(self, query: Expression, file: BinaryIO) -> None:
+        """Write the rows of a query that has no bound values as CSV."""
+        statement = f"COPY ({POSTGRES.sql(query)}) TO STDOUT (FORMAT csv, HEADER)"
+        with (
+            self.refusing(),
+            self.connection.cursor() as cursor,
+            cursor.copy(statement) as copy,
+        ):
+            file.writelines(copy)
+
+    def copy_in(self, table: Expression, options: str, blocks: Iterable[bytes]) -> None:
+        """Load rows into a table."""
+        statement = f"COPY {POSTGRES.sql(table)} FROM STDIN {options}"
+        with (
+            self.refusing(),
+            self.connection.cursor() as cursor,
+            cursor.copy(statement) as copy,
+        ):
+            for block in blocks:
+                copy.write(block)
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Turn errors of the server into one line; their own text may quote values."""
+        fault = None
+        try:
+            yield
+        except psycopg.Error as error:
+            fault = said(error, self.about)
+        if fault is not None:
+            raise InvalidInput(fault)
+
+    def relation(self, name: tuple[str, ...]) -> tuple[int, str] | None:
+        """Return the number and schema of a table or view, None when there is none."""
+        schema = name[0] if len(name) == 2 else None
+        found = self.execute(_RELATION, [name[-1], schema])
+        return (found[0][0], found[0][1]) if found else None
+
+    def identity(self) -> tuple[Any, ...]:
+        """Return what tells this database from every other."""
+        return self.execute(_IDENTITY)[0]
+
+    def close(self) -> None:
+        """Close the connection; what was not committed is rolled back."""
+        self.connection.close()
+
+
+def said(error: psycopg.Error, about: str) -> str:
+    """Return what may be told of an error: its kind."""
+    kind = type(error).__name__
+    hints = {
+        "InsufficientPrivilege": "the database user may not do this. Ask for the privilege.",
+        "UndefinedTable": "the table or view does not exist.",
+        "ReadOnlySqlTransaction": "the server is read-only.",
+        "DiskFull": "the server's disk is full.",
+        "QueryCanceled": "the server cancelled the query.",
+        "DuplicateTable": "the table was made meanwhile. Use force to replace it.",
+        "DependentObjectsStillExist": "other objects depend on the table to replace.",
+        "WrongObjectType": "what is to be replaced is not a table.",
+    }
+    return f"{about}: PostgreSQL refused ({kind}, {error.sqlstate or 'no code'}); " + hints.get(
+        kind, "see the server's log."
+    )
+
+
+def positional(query: Expression, values: Values) -> tuple[str, list[Any]]:
+    """Return the query with numbered places, and the values in their order."""
+    order: list[str] = []
+
+    def placed(node: Expression) -> Expression:
+        if not isinstance(node, exp.Placeholder):
+            return node
+        if node.name not in order:
+            order.append(node.name)
+        return exp.Parameter(this=exp.Literal.number(order.index(node.name) + 1))
+
+    text = POSTGRES.sql(query.transform(placed))
+    return text, [values[name] for name in order]
+
+
+def unnested(columns: Mapping[str, npt.NDArray[Any]]) -> tuple[Expression, Values]:
+    """Return a small table as bound arrays: it needs no temporary table and no write access."""
+    types = {name: "text" if a.dtype == object else "bigint" for name, a in columns.items()}
+    arrays = [
+        exp.cast(exp.Placeholder(this=f"array_{name}"), f"{kind}[]", dialect="postgres")
+        for name, kind in types.items()
+    ]
+    names = [exp.to_identifier(name, quoted=True) for name in columns]
+    scan = exp.Table(
+        this=call("unnest", *arrays),
+        alias=exp.TableAlias(this=exp.to_identifier("q"), columns=names),
+    )
+    values = {f"array_{name}": array.tolist() for name, array in columns.items()}
+    return exp.select("*").from_(scan).subquery(), values
+
+
+class Postgres:
+    """A table in PostgreSQL (see `Engine`)."""
+
+    dialect = POSTGRES
+    has_order = False
+
+    def __init__(self, source: PostgresTable) -> None:
+        self.source = source
+        self.description = source.description
+        self.session = connect(source.address, source.description)
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        try:
+            self._open(source)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, source: PostgresTable) -> None:
+        self.identity = self.session.identity()
+        self.session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        found = self.session.relation(source.name)
+        if found is None:
+            raise InvalidInput(f"the table must exist; {self.description} does not.")
+        self.oid, schema = found
+        self.table: Expression = exp.table_(
+            exp.to_identifier(source.name[-1], quoted=True),
+            db=exp.to_identifier(schema, quoted=True),
+        )
+        rows = self.session.execute(_COLUMNS, [self.oid])
+        self.kinds: Mapping[str, str] = {
+            name: "text" if enum == "e" else _KINDS.get(kind, "other")
+            for name, kind, enum, _ in rows
+        }
+        self._types = {name: _duckdb_type(shown) for name, _, _, shown in rows}
+
+    def fetch(self, query: Expression, values: Values | None = None) -> Rows:
+        """Run a query whose answer is small and return its rows."""
+        return self.session.run(query, values)
+
+    @contextmanager
+    def lookup(
+        self, columns: Mapping[str, npt.NDArray[Any]]
+    ) -> Iterator[tuple[Expression, Values]]:
+        """Lend a small table to queries."""
+        yield unnested(columns)
+
+    def share_snapshot(self, session: Session) -> None:
+        """Begin a transaction in another session that sees the rows this one sees."""
+        snapshot = self.session.execute("SELECT pg_export_snapshot()")[0][0]
+        session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        session.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.sql(exp.Literal.string(snapshot))}")
+
+    def spool(self, plan: RowPlan) -> Spool:
+        """Write the rows of a plan to a private CSV file."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="lowlift-")
+        place = Path(self._folder.name) / f"spool-{secrets.token_hex(8)}.csv"
+        session = connect(self.source.address, self.description)
+        try:
+            self.share_snapshot(session)
+            draw_to_temporary(session, plan)
+            rows = in_order(exp.select("*").from_("drawn"), len(plan.keep))
+            with place.open("wb") as file:
+                session.copy_out(rows, file)
+        finally:
+            session.close()
+        return Spool(place, "csv", ("BIGINT", *(self._types[name] for name in plan.keep)))
+
+    def check_unchanged(self) -> None:
+        """Do nothing: the transaction sees one snapshot."""
+
+    def sha256(self) -> str | None:
+        """Return None: a database table is no file."""
+        return None
+
+    def close(self) -> None:
+        """Close the connection and remove what was temporary."""
+        self.session.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def draw_to_temporary(session: Session, plan: RowPlan) -> None:
+    """Draw the rows of a plan, once, into a temporary table that ends with the transaction."""
+    text, values = positional(plan.query, plan.values)
+    session.execute(f"CREATE TEMPORARY TABLE drawn ON COMMIT DROP AS {text}", values)
+
+
+def _duckdb_type(shown: str) -> str:
+    exact = re.fullmatch(r"numeric\((\d+),(\d+)\)", shown)
+    if exact and int(exact[1]) <= 38:
+        return f"DECIMAL({exact[1]},{exact[2]})"
+    return _DUCKDB_TYPES.get(shown, "VARCHAR")

@@ -1,0 +1,143 @@
+"""A DuckDB that can touch only the files it was given.
+
+External access is off except for those files and one private folder; extensions are neither
+installed nor loaded; the configuration is locked. Given files get plain names through links in
+the private folder, so that no character of a path means anything to DuckDB.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from lowlift.errors import InvalidInput
+from lowlift.tables.dialects import DUCKDB, Expression
+from lowlift.tables.engines import Rows, Values
+
+__all__ = ["Sandbox"]
+
+_MEMORY = "1GB"
+_SIZE = re.compile(r"\d+(\.\d+)?\s*([KMGT]i?)?B", re.IGNORECASE)
+
+
+class Sandbox:
+    """An in-memory DuckDB in a private folder of mode 0700, which `close` removes.
+
+    Parameters
+    ----------
+    paths
+        The files that it may read or write beside its own folder.
+    about
+        What an error is about: a table's or an output's description.
+    """
+
+    def __init__(self, paths: Sequence[Path], about: str) -> None:
+        self.about = about
+        self.folder = Path(tempfile.mkdtemp(prefix="lowlift-")).resolve()
+        try:
+            self.connection = self._connect(paths)
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+
+    def _connect(self, paths: Sequence[Path]) -> duckdb.DuckDBPyConnection:
+        spill = self.folder / "spill"
+        spill.mkdir()
+        memory = os.environ.get("LOWLIFT_MEMORY", _MEMORY)
+        if not _SIZE.fullmatch(memory.strip()):
+            raise InvalidInput(
+                f"LOWLIFT_MEMORY must be a size such as 4GB; got {memory!r}. Or unset it."
+            )
+        connection = duckdb.connect(
+            ":memory:",
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "allow_community_extensions": "false",
+                "allow_persistent_secrets": "false",
+                "python_enable_replacements": "false",
+                "memory_limit": memory,
+                "temp_directory": str(spill),
+            },
+        )
+        # DuckDB checks where a link leads, so the files themselves are listed.
+        allowed = [str(path.resolve()) for path in paths]
+        connection.execute("SET allowed_paths = $1", [allowed])
+        connection.execute("SET allowed_directories = $1", [[f"{self.folder}{os.sep}"]])
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        return connection
+
+    def link(self, path: Path, name: str) -> str:
+        """Return a plain path in the private folder that leads to a given file."""
+        place = self.folder / name
+        place.symlink_to(path.resolve())
+        return str(place)
+
+    def run(self, query: Expression | str, values: Values | None = None) -> Rows:
+        """Run a statement and return its rows.
+
+        Raises
+        ------
+        InvalidInput
+            When DuckDB refuses; its own message may quote values, so only its kind is told.
+        """
+        text = query if isinstance(query, str) else DUCKDB.sql(query)
+        try:
+            return self.connection.execute(text, dict(values) if values else None).fetchall()
+        except duckdb.Error as error:
+            fault = said(error, self.about)
+        except UnicodeError:
+            fault = f"{self.about} must be UTF-8 text; it is not."
+        # Raised here, so that not even the chain of exceptions holds the original message.
+        raise InvalidInput(fault)
+
+    def register(self, name: str, value: Any) -> None:
+        """Let queries read arrays or a frame under a name."""
+        try:
+            self.connection.register(name, value)
+        except duckdb.Error as error:
+            fault = said(error, self.about)
+        else:
+            return
+        raise InvalidInput(fault)
+
+    def close(self) -> None:
+        """Close the connection and remove the folder."""
+        self.connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def said(error: duckdb.Error, about: str) -> str:
+    """Return what may be told of an error: its kind, a line number and a column's name."""
+    message = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    if line:
+        column = re.search(
+            r'^Error when converting column "(.*)"\. Could not', message, re.MULTILINE
+        )
+        if column:
+            kind = re.search(r"is being converted as type (\w+)", message)
+            return (
+                f"{about} must hold one type in column {column[1]!r}; line {line[1]} is no "
+                f"{kind[1] if kind else 'such value'}. Correct the line, or convert the file to "
+                "Parquet with that column as text."
+            )
+        return f"{about} must be well-formed CSV in UTF-8; line {line[1]} is not."
+    if "sniffing" in message:
+        return f"{about} must be well-formed CSV; its columns cannot be made out on any line."
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return (
+            f"{about} needs more memory or temporary disk space than is allowed. "
+            "Ask for fewer columns or wider bins, or set LOWLIFT_MEMORY (such as 4GB)."
+        )
+    if isinstance(error, duckdb.PermissionException):
+        return f"{about} must not reach for other files; DuckDB refused it access."
+    if isinstance(error, duckdb.IOException):
+        return f"{about} must be readable and its disk have room; DuckDB could not go on."
+    return f"{about} could not be read by DuckDB ({type(error).__name__})."

@@ -1,0 +1,239 @@
+"""A Spark table, path or frame: counted and drawn from by the executors, which return counts."""
+
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import numpy.typing as npt
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType
+from sqlglot import exp
+
+from lowlift.errors import InvalidInput
+from lowlift.tables.dialects import SPARK, Expression, call
+from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.queries import named
+from lowlift.tables.sources import Frame, SparkTable, split_name
+
+__all__ = ["CSV", "Spark", "local_files", "refusing"]
+
+_KINDS = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
+    **dict.fromkeys(("float", "double", "decimal"), "real"),
+    **dict.fromkeys(("string", "varchar", "char"), "text"),
+    "boolean": "boolean",
+    "date": "date",
+}
+#: RFC 4180 with a header; what stands for NULL is set apart from "" on reading.
+CSV: dict[str, bool | str] = {"header": True, "quote": '"', "escape": '"'}
+#: A session of our own listens to nobody else and logs no values.
+_LOCAL = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+}
+#: Set where somebody else has configured Spark: by spark-submit, a cluster or a server.
+_CONFIGURED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONF_DIR", "MASTER")
+
+
+@contextmanager
+def refusing(about: str) -> Iterator[None]:
+    """Turn Spark's errors into one line, and keep PySpark from logging them: they quote values."""
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    fault = None
+    try:
+        yield
+    except PySparkException as error:
+        fault = said(error.getCondition() or type(error).__name__, about)
+    except Py4JError as error:
+        condition = re.search(r"\[([A-Z_]+)(\.[A-Z_.]+)?\]", str(error))
+        fault = said(condition[1] if condition else type(error).__name__, about)
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
+    if fault is not None:
+        raise InvalidInput(fault)
+
+
+def said(condition: str, about: str) -> str:
+    """Return what may be told of an error: its condition, by Spark's name."""
+    if "MALFORMED" in condition or "FAILED_READ_FILE" in condition:
+        return f"{about} must be well-formed; Spark found a record that is not."
+    if condition in {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND"}:
+        return f"the table must exist; Spark does not find {about}."
+    return f"{about} could not be read or written by Spark ({condition})."
+
+
+class Spark:
+    """A table that Spark reads (see `Engine`)."""
+
+    dialect = SPARK
+    has_order = False
+
+    def __init__(self, source: SparkTable | Frame) -> None:
+        self.source = source
+        self.description = source.description
+        self._views: list[str] = []
+        self.session, self._owned = _session(source)
+        try:
+            with refusing(self.description):
+                self.frame = self._read(source)
+                self.table: Expression = self.view(self.frame)
+                self.files = local_files(self.frame)
+            self.kinds: Mapping[str, str] = {
+                name: _KINDS.get(shown.partition("(")[0], "other")
+                for name, shown in self.frame.dtypes
+            }
+            self._stamps = self._stamped()
+            self._refuse_doubles()
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self, source: SparkTable | Frame) -> DataFrame:
+        if isinstance(source, Frame):
+            return source.value  # type: ignore[no-any-return]
+        if source.format == "table":
+            parts = [exp.to_identifier(part, quoted=True) for part in split_name(source.name)]
+            return self.session.table(".".join(map(SPARK.sql, parts)))
+        if source.format == "parquet":
+            return self.session.read.parquet(source.name)
+        return self._read_csv(source.name)
+
+    def _read_csv(self, path: str) -> DataFrame:
+        """Read a CSV so that "" is a text, 007 stays 007, and a broken record is an error."""
+        options: dict[str, bool | str] = {
+            **CSV,
+            "mode": "FAILFAST",
+            "multiLine": True,
+            "nullValue": secrets.token_hex(16),
+            "sep": "\t" if ".tsv" in path.lower() else ",",
+        }
+        reader = self.session.read.options(**options)
+        schema = reader.csv(path, inferSchema=True).schema
+        whole = [f.name for f in schema.fields if f.dataType.simpleString() in {"int", "bigint"}]
+        if whole:
+            texts = self.view(reader.csv(path, inferSchema=False))
+            padded = [
+                call("bool_or", call("rlike", named(name), exp.Literal.string("^-?0[0-9]")))
+                for name in whole
+            ]
+            found = self.query(exp.select(*padded).from_(texts)).collect()[0]
+            for name, is_padded in zip(whole, found, strict=True):
+                if is_padded:
+                    schema[name].dataType = StringType()
+        return reader.schema(schema).csv(path)
+
+    def _refuse_doubles(self) -> None:
+        names = [name.casefold() for name in self.kinds]
+        if len(set(names)) < len(self.frame.columns):
+            raise InvalidInput(
+                "columns must have names that differ by more than upper and lower case; "
+                f"some of {self.description} do not."
+            )
+
+    def view(self, frame: DataFrame) -> exp.Table:
+        """Give a frame a name for queries."""
+        name = f"lowlift_{secrets.token_hex(8)}"
+        frame.createOrReplaceTempView(name)
+        self._views.append(name)
+        return exp.Table(this=exp.to_identifier(name, quoted=True))
+
+    def query(self, query: Expression, values: Values | None = None) -> DataFrame:
+        """Return the frame of a query with bound values."""
+        return self.session.sql(SPARK.sql(query), args=dict(values or {}))
+
+    def fetch(self, query: Expression, values: Values | None = None) -> Rows:
+        """Run a query whose answer is small and return its rows."""
+        with refusing(self.description):
+            return [tuple(row) for row in self.query(query, values).collect()]
+
+    @contextmanager
+    def lookup(
+        self, columns: Mapping[str, npt.NDArray[Any]]
+    ) -> Iterator[tuple[Expression, Values]]:
+        """Lend a small table to queries; each executor gets all of it."""
+        types = ("string" if array.dtype == object else "bigint" for array in columns.values())
+        schema = ", ".join(f"{name} {kind}" for name, kind in zip(columns, types, strict=True))
+        rows = list(zip(*(array.tolist() for array in columns.values()), strict=True))
+        with refusing(self.description):
+            table = self.view(self.session.createDataFrame(rows, schema).hint("broadcast"))
+        try:
+            yield table, {}
+        finally:
+            self.session.catalog.dropTempView(self._views.pop())
+
+    def spool(self, plan: RowPlan) -> Spool:
+        """Refuse: rows that Spark draws stay in Spark."""
+        raise InvalidInput(
+            f"Spark writes kept columns ({len(plan.keep)} here) to a folder ending in .parquet or "
+            ".csv or to table:NAME only. Choose such an output."
+        )
+
+    def _stamped(self) -> list[tuple[int, int, int]]:
+        stats = [path.stat() for path in self.files]
+        return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
+
+    def check_unchanged(self) -> None:
+        """Refuse local files that changed since the table was opened."""
+        try:
+            same = self._stamped() == self._stamps
+        except OSError:
+            same = False
+        if not same:
+            raise InvalidInput(f"a table must not change while it is read; {self.description} did.")
+
+    def sha256(self) -> str | None:
+        """Return the digest of local input files, one after the other in sorted order."""
+        from lowlift.tables.engines.duckdb import digest_of_files
+
+        is_path = isinstance(self.source, SparkTable) and self.source.format != "table"
+        return digest_of_files(self.files) if is_path and self.files else None
+
+    def close(self) -> None:
+        """Drop our views; stop a session that we started."""
+        if self._owned:
+            self.session.stop()
+            return
+        for name in self._views:
+            self.session.catalog.dropTempView(name)
+
+
+def _session(source: SparkTable | Frame) -> tuple[SparkSession, bool]:
+    """Return the frame's session, the active one, or a new one that is ours to stop."""
+    if isinstance(source, Frame):
+        return source.value.sparkSession, False
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active, False
+    builder = SparkSession.builder.appName("lowlift")
+    if not any(name in os.environ for name in _CONFIGURED):
+        builder = builder.master("local[*]")
+        for key, value in _LOCAL.items():
+            builder = builder.config(key, value)
+    with refusing(source.description):
+        session = builder.getOrCreate()
+    return session, True
+
+
+def local_files(frame: DataFrame) -> list[Path]:
+    """Return the files of this machine that a frame reads, sorted; none if some are elsewhere."""
+    names = sorted(frame.inputFiles())
+    if not all(re.match(r"file:/", name) for name in names):
+        return []
+    return [Path(unquote(urlsplit(name).path)) for name in names]

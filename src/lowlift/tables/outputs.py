@@ -1,0 +1,134 @@
+"""What is written: the columns of each output, what is kept, where to, and what came of it."""
+
+import uuid
+from dataclasses import dataclass
+
+from lowlift.errors import InvalidInput
+
+__all__ = ["OUTPUT_KINDS", "Applied", "Output", "OutputColumn"]
+
+OUTPUT_KINDS = ("text", "integer", "boolean", "date", "uuid")
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """A published column: its text for each output y, which is cast to `kind`.
+
+    Parameters
+    ----------
+    name
+        The column's name in the output.
+    kind
+        "text", "integer", "boolean", "date" or "uuid".
+    texts
+        One per output of the channel; None is NULL.
+
+    Examples
+    --------
+    >>> OutputColumn("ward", "text", ("north", "south")).kind
+    'text'
+    """
+
+    name: str
+    kind: str
+    texts: tuple[str | None, ...]
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise InvalidInput("an output column must have a name; got an empty one.")
+        if self.kind not in OUTPUT_KINDS:
+            raise InvalidInput(
+                f"output column {self.name!r} must be {', '.join(OUTPUT_KINDS)}; got {self.kind!r}."
+            )
+        if not all(text is None or _fits(text, self.kind) for text in self.texts):
+            raise InvalidInput(
+                f"the texts of output column {self.name!r} must be of kind {self.kind}; one is not."
+            )
+
+
+def _fits(text: str, kind: str) -> bool:
+    try:
+        if kind == "integer":
+            return -(1 << 63) <= int(text) < 1 << 63
+        if kind == "uuid":
+            return bool(uuid.UUID(text))
+    except ValueError:
+        return False
+    return kind != "boolean" or text in {"true", "false"}
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where rows are written, and what.
+
+    Parameters
+    ----------
+    target
+        ``safe.parquet``, ``safe.csv``, ``x.duckdb?table=NAME``,
+        ``postgresql://user@host/db?table=NAME``; from Spark a folder ``safe.parquet`` or
+        ``safe.csv``, or ``table:NAME``.
+    columns
+        What is published for each output y.
+    keep
+        Input columns published as they are.
+    keep_order
+        Write the rows in the input's order (files and frames read by DuckDB, to a file).
+    force
+        Replace an existing target.
+
+    Raises
+    ------
+    InvalidInput
+        For no columns, or two of one name.
+    """
+
+    target: str
+    columns: tuple[OutputColumn, ...]
+    keep: tuple[str, ...] = ()
+    keep_order: bool = False
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise InvalidInput("an output must have at least one column; got none.")
+        seen: set[str] = set()
+        for name in self.names:
+            # DuckDB and Spark do not tell upper from lower case in names.
+            if name.casefold() in seen:
+                raise InvalidInput(
+                    f"the columns of an output must have different names; {name!r} comes twice. "
+                    "Rename the released column or keep another."
+                )
+            seen.add(name.casefold())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the written columns: the released ones, then the kept ones."""
+        return (*(column.name for column in self.columns), *self.keep)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What came of an application.
+
+    Parameters
+    ----------
+    rows_in, rows_out
+        Rows read and written: ``rows_out == rows_in - dropped - unseen``.
+    dropped
+        Rows that left because a value was missing.
+    unseen
+        Rows that left because the channel does not know their symbol.
+    sha256
+        The digest of the written file (of a folder: its data files, one after the other in sorted
+        order); None for a database table.
+    counts
+        The rows of each output y.
+    """
+
+    rows_in: int
+    rows_out: int
+    dropped: int
+    unseen: int
+    sha256: str | None
+    counts: tuple[int, ...]

@@ -1,0 +1,282 @@
+"""A table, and what is done with it: count it, draw from it, write what may be published."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cached_property
+from math import ceil
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from lowlift.errors import InvalidInput
+from lowlift.joint import Joint
+from lowlift.tables.bins import Bins, Quantiles
+from lowlift.tables.columns import NUMERIC, Column
+from lowlift.tables.counts import Counts
+from lowlift.tables.draws import Draw
+from lowlift.tables.outputs import Applied, Output
+from lowlift.tables.sources import Files, parse_source
+
+if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
+    from lowlift.tables.engines import Engine
+
+__all__ = ["Table", "open_table", "read_joint"]
+
+_MOST_GROUPS = 5_000_000
+
+
+def open_table(source: Any, engine: str | None = None, *, is_text: bool = False) -> "Table":
+    """Open a table in the engine that holds it; use it as a context manager.
+
+    Parameters
+    ----------
+    source
+        A path or glob of CSV or Parquet files, ``data.duckdb?table=NAME``,
+        ``postgresql://user@host/db?table=NAME`` (password from PGPASSWORD, a pgpass or a service
+        file), a Spark table or path when `engine` is "spark"; or a pandas, polars, pyarrow or Spark
+        frame, or a DuckDB relation.
+    engine
+        "duckdb", "postgres" or "spark"; default: what the source needs.
+    is_text
+        Read a CSV as texts, whatever they look like: a published table holds what was written.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read or has no rows.
+    MissingExtra
+        When the engine's package is not installed.
+    """
+    from lowlift.tables.engines import open_engine
+
+    parsed = parse_source(source, engine)
+    if is_text and isinstance(parsed, Files):
+        parsed = replace(parsed, is_text=True)
+    found = open_engine(parsed)
+    table = Table(found)
+    try:
+        rows = table.rows
+    except BaseException:
+        table.close()
+        raise
+    if rows == 0:
+        table.close()
+        raise InvalidInput(f"a table must have rows; {table.description} has none.")
+    return table
+
+
+def read_joint(
+    source: Any,
+    sensitive: str | Sequence[str],
+    released: str | Sequence[str],
+    *,
+    bins: Mapping[str, Bins] | None = None,
+    missing: str = "value",
+    engine: str | None = None,
+) -> Joint:
+    """Count a table's columns S and X into their joint distribution, exactly.
+
+    Parameters
+    ----------
+    source, engine
+        As for `open_table`.
+    sensitive, released
+        The columns of S and of X; several columns are one symbol, a tuple.
+    bins
+        Bins of numeric columns, by name.
+    missing
+        "value": NULL is a symbol with label None; "drop": such rows leave; "error".
+
+    Raises
+    ------
+    InvalidInput
+        For a table or columns that cannot be counted; no value of the table is in the message.
+
+    Guarantee
+        The same rows give the same joint, labels in the same order, from every source.
+
+    Cost
+        One GROUP BY in the engine; only the counts leave it.
+    """
+    s_names = [sensitive] if isinstance(sensitive, str) else list(sensitive)
+    x_names = [released] if isinstance(released, str) else list(released)
+    declared = dict(bins or {})
+    unknown = declared.keys() - {*s_names, *x_names}
+    if unknown:
+        raise InvalidInput(
+            f"bins must be of counted columns; {', '.join(map(repr, sorted(unknown)))} is not."
+        )
+    with open_table(source, engine) as table:
+        columns = [table.column(name, declared.get(name)) for name in (*s_names, *x_names)]
+        return table.count(columns, missing=missing).joint(len(s_names))
+
+
+class Table:
+    """An open table (see `open_table`)."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back connections and temporary files."""
+        self._engine.close()
+
+    @property
+    def description(self) -> str:
+        """The table's name for receipts: no folder, user or password."""
+        return self._engine.description
+
+    @property
+    def engine(self) -> str:
+        """The engine: "duckdb", "postgres" or "spark"."""
+        return self._engine.dialect.name
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """The kind of each column, in the table's order."""
+        return self._engine.kinds
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of rows."""
+        from lowlift.tables import queries
+
+        return int(self._engine.fetch(queries.rows(self._engine.table))[0][0])
+
+    def sha256(self) -> str | None:
+        """Return the digest of the input files, one after the other in sorted order.
+
+        None for database tables and frames.
+        """
+        return self._engine.sha256()
+
+    def column(self, name: str, bins: Bins | None = None) -> Column:
+        """Return a column that can be counted; quantiles become edges.
+
+        Parameters
+        ----------
+        name
+            As the table has it.
+        bins
+            For numeric columns, and only for them.
+
+        Raises
+        ------
+        InvalidInput
+            When there is no such column, or kind and bins do not fit.
+        """
+        self.check_name(name)
+        kind = self.kinds[name]
+        if isinstance(bins, Quantiles) and kind in NUMERIC:
+            bins = bins.resolved(self._quantiles(name, kind, bins.parts))
+        return Column(name, kind, bins)
+
+    def check_name(self, name: str) -> None:
+        """Refuse a name that is no column, and say which ones come close."""
+        if name not in self.kinds:
+            close = get_close_matches(name, self.kinds, n=3, cutoff=0.5) or list(self.kinds)[:8]
+            raise InvalidInput(
+                f"a column must be one of the table's {len(self.kinds)}; got {name!r}. "
+                f"There are {', '.join(map(repr, close))}."
+            )
+
+    def _quantiles(self, name: str, kind: str, parts: int) -> list[Any]:
+        from lowlift.tables import queries
+
+        table, dialect = self._engine.table, self._engine.dialect
+        counted = queries.values_counted(name, kind, table, dialect)
+        values = int(self._engine.fetch(counted)[0][0])
+        if values == 0:
+            raise InvalidInput(f"quantiles need values; column {name!r} has none.")
+        # Half a rank below a whole one: rounding cannot move an engine to the next value.
+        shares = [(ceil(k * values / parts) - 0.5) / values for k in range(1, parts)]
+        found = self._engine.fetch(queries.quantiles(name, kind, shares, table, dialect))
+        return list(found[0])
+
+    def count(
+        self, columns: Sequence[Column], *, missing: str = "value", most: int = _MOST_GROUPS
+    ) -> Counts:
+        """Count the rows of each combination of symbols.
+
+        Parameters
+        ----------
+        columns
+            From `column`; all different.
+        missing
+            "value": NULL is a symbol with label None; "drop": such rows leave; "error".
+        most
+            The largest number of combinations to accept.
+
+        Raises
+        ------
+        InvalidInput
+            For more combinations, or missing values that are an error; counts only.
+
+        Cost
+            One GROUP BY in the engine.
+        """
+        from lowlift.tables import queries
+
+        names = [column.name for column in columns]
+        if not names or len(set(names)) < len(names):
+            raise InvalidInput(
+                "columns to count must be different, at least one; got "
+                f"{', '.join(map(repr, names)) or 'none'}."
+            )
+        for name in names:
+            self.check_name(name)
+        query = queries.count(columns, self._engine.table, self._engine.dialect, most)
+        found = self._engine.fetch(query)
+        if len(found) > most:
+            raise InvalidInput(
+                f"columns {', '.join(map(repr, names))} must have at most {most} combinations of "
+                "values; they have more. Use fewer columns or wider bins."
+            )
+        return Counts.from_rows(columns, found, missing)
+
+    def apply(
+        self,
+        draw: Draw,
+        output: Output,
+        *,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Applied:
+        """Draw each row's output and write the published columns, whole or not at all.
+
+        Nothing kept and order free: only counts leave the engine, and the rows are made anew from
+        them in random order. Otherwise each row is drawn in the engine by a SHA-256 of its id
+        (keyed) or its number under a one-time key, and ordered by further digits of it.
+
+        Parameters
+        ----------
+        draw
+            How outputs are drawn.
+        output
+            What is written where.
+        progress
+            Called with steps done and steps in all; a row is drawn in one step, written in another.
+
+        Raises
+        ------
+        InvalidInput
+            For missing, unseen or repeated values that are an error, a target that exists, or a
+            table that changed while it was read; nothing is left behind.
+
+        Guarantee
+            Every row that does not leave is written once, its output drawn by the channel's
+            integer weights; what was written is read back before it gets its name.
+        """
+        from lowlift.tables.application import apply
+
+        return apply(self, self._engine, draw, output, progress or (lambda *_: None))

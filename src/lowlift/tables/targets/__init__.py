@@ -1,0 +1,97 @@
+"""Where rows are written, whole or not at all, and the door to each kind of target."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.tables.draws import Progress
+from lowlift.tables.engines import Engine, RowPlan
+from lowlift.tables.outputs import Output
+from lowlift.tables.sources import Files, file_format, parse_postgres, split_database
+
+__all__ = ["Target", "open_target", "refuse_input"]
+
+
+class Target(Protocol):
+    """A target that is written under a temporary name or in a transaction."""
+
+    def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
+        """Write each output as often as counted, in random order."""
+
+    def write_rows(self, plan: RowPlan) -> Sequence[int]:
+        """Write the rows of a plan and return how many each output has."""
+
+    def check(self, rows: int) -> None:
+        """Read back what was written; refuse a wrong number of rows or an accidental NULL."""
+
+    def commit(self) -> str | None:
+        """Give what was written its name; return its digest if it has one."""
+
+    def discard(self) -> None:
+        """Remove what was written and not committed; close."""
+
+
+def open_target(output: Output, engine: Engine) -> Target:
+    """Open a target without touching what may be there.
+
+    Raises
+    ------
+    InvalidInput
+        When the target exists and `force` is off, is the input, or is none of ours.
+    MissingExtra
+        When its package is not installed.
+    """
+    target = output.target
+    scheme = target.partition(":")[0].lower() if "://" in target else ""
+    if scheme in {"postgresql", "postgres"}:
+        return _postgres(output, engine)
+    if engine.dialect.name == "spark" and "?table=" not in target:
+        return _spark(output, engine)
+    if scheme or target.startswith("table:"):
+        raise InvalidInput(
+            f"an output must be a local file or a database table; got '{scheme or 'table'}:'. "
+            "Only Spark writes those."
+        )
+    path, name = split_database(target)
+    if name is not None:
+        from lowlift.tables.targets.database import DatabaseTarget
+
+        return DatabaseTarget(output, Path(path), name, engine)
+    if file_format(target) is None:
+        raise InvalidInput(
+            "an output must end in .parquet, .csv, .tsv or .csv.gz, or name a database table "
+            f"with ?table=NAME; got {target!r}."
+        )
+    from lowlift.tables.targets.files import FileTarget
+
+    return FileTarget(output, Path(target), engine)
+
+
+def _spark(output: Output, engine: Engine) -> Target:
+    from lowlift.tables.engines.spark import Spark
+    from lowlift.tables.targets.spark import SparkTarget
+
+    if not isinstance(engine, Spark):
+        raise InvalidInput("only Spark writes to Spark.")
+    return SparkTarget(output, engine)
+
+
+def _postgres(output: Output, engine: Engine) -> Target:
+    place = parse_postgres(output.target)
+    try:
+        from lowlift.tables.targets.postgres import PostgresTarget
+    except ModuleNotFoundError as error:
+        raise MissingExtra("psycopg is needed: pip install 'lowlift[postgres]'") from error
+    return PostgresTarget(output, place, engine)
+
+
+def refuse_input(path: Path, engine: Engine) -> None:
+    """Refuse a target that is one of the input's files."""
+    source = getattr(engine, "source", None)
+    if isinstance(source, Files) and path.exists():
+        for given in source.paths:
+            if given.exists() and path.samefile(given):
+                raise InvalidInput(
+                    f"an output must not be the input; both are {path.name!r}. Choose another name."
+                )

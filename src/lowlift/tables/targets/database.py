@@ -1,0 +1,163 @@
+"""A new table in a DuckDB database file, written in one transaction."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlglot import exp
+
+from lowlift.errors import InvalidInput
+from lowlift.tables.dialects import DUCKDB
+from lowlift.tables.draws import Progress, shuffled_codes
+from lowlift.tables.engines import Engine, RowPlan
+from lowlift.tables.engines.duckdb import DuckDB, attach, database_files
+from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.outputs import Output
+from lowlift.tables.sources import DatabaseFile
+from lowlift.tables.targets.files import (
+    check_counts,
+    publish_file,
+    refuse_existing,
+    temporary_beside,
+)
+from lowlift.tables.targets.loading import (
+    load_codes,
+    load_spool,
+    null_faults,
+    outputs_counted,
+    published,
+)
+
+__all__ = ["DatabaseTarget"]
+
+
+class DatabaseTarget:
+    """A table in a database file (see `Target`); a new file appears whole or not at all."""
+
+    def __init__(self, output: Output, path: Path, name: tuple[str, ...], engine: Engine) -> None:
+        self.output, self.path, self.engine = output, path, engine
+        self.schema, self.name = name if len(name) == 2 else ("main", name[0])
+        self.is_new = not path.exists()
+        refuse_existing(path, force=True)
+        self.written = temporary_beside(path) if self.is_new else path.resolve()
+        self.sandbox: Sandbox | None = None
+        self.shared = self._shared()
+        if not self.is_new:
+            self._refuse_existing_table()
+
+    def _shared(self) -> DuckDB | None:
+        """Return the engine when it reads the same database file, which must let go of it."""
+        source = getattr(self.engine, "source", None)
+        if (
+            self.is_new
+            or not isinstance(source, DatabaseFile)
+            or not isinstance(self.engine, DuckDB)
+        ):
+            return None
+        if not self.path.samefile(source.path):
+            return None
+        if source.name[-1].casefold() == self.name.casefold():
+            raise InvalidInput(
+                f"an output must not be the input; both are table {self.name!r}. "
+                "Choose another name."
+            )
+        return self.engine
+
+    def _refuse_existing_table(self) -> None:
+        if self.shared:
+            self.shared.detach()
+        try:
+            self._open([])
+            found = self._exists()
+        finally:
+            self._close()
+            if self.shared:
+                self.shared.reattach()
+        if found and not self.output.force:
+            raise InvalidInput(
+                f"an output must not exist; table {self.name!r} does. Use force to replace it."
+            )
+
+    def _open(self, paths: Sequence[Path]) -> Sandbox:
+        self.sandbox = Sandbox([*database_files(self.written), *paths], self.output.target)
+        self.sandbox.run(attach(self.written, "output", read_only=False))
+        return self.sandbox
+
+    def _exists(self) -> bool:
+        query = (
+            "SELECT 1 FROM information_schema.tables WHERE table_catalog = 'output' "
+            "AND lower(table_schema) = lower($schema) AND lower(table_name) = lower($name)"
+        )
+        values = {"schema": self.schema, "name": self.name}
+        return bool(self.sandbox and self.sandbox.run(query, values))
+
+    @property
+    def _table(self) -> exp.Table:
+        return exp.table_(
+            exp.to_identifier(self.name, quoted=True),
+            db=exp.to_identifier(self.schema, quoted=True),
+            catalog=exp.to_identifier("output", quoted=True),
+        )
+
+    def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
+        """Write each output as often as counted, in random order."""
+        if self.shared:
+            self.shared.detach()
+        sandbox = self._open([])
+        load_codes(sandbox, shuffled_codes(counts, seed))
+        self._create(sandbox)
+        progress(sum(counts), sum(counts))
+
+    def write_rows(self, plan: RowPlan) -> Sequence[int]:
+        """Write the rows of a plan and return how many each output has."""
+        spool = self.engine.spool(plan)
+        try:
+            if self.shared:
+                self.shared.detach()
+            sandbox = self._open([spool.path])
+            load_spool(sandbox, spool)
+            counts = outputs_counted(sandbox, len(self.output.columns[0].texts))
+            self._create(sandbox)
+        finally:
+            spool.path.unlink()
+        return counts
+
+    def _create(self, sandbox: Sandbox) -> None:
+        query = DUCKDB.sql(published(sandbox, self.output))
+        table = DUCKDB.sql(self._table)
+        sandbox.run("BEGIN TRANSACTION")
+        if self.output.force:
+            sandbox.run(f"DROP TABLE IF EXISTS {table}")
+        sandbox.run(f"CREATE TABLE {table} AS {query}")
+
+    def check(self, rows: int) -> None:
+        """Read the table back, before the transaction ends."""
+        if self.sandbox is None:
+            raise InvalidInput("nothing was written.")
+        found = self.sandbox.run(null_faults(self.output, self.output.names, self._table))[0]
+        check_counts(found, rows, self.output.target)
+
+    def commit(self) -> str | None:
+        """End the transaction; a new file gets its name."""
+        if self.sandbox is not None:
+            self.sandbox.run("COMMIT")
+            self.sandbox.run('DETACH "output"')
+        self._close()
+        if self.is_new:
+            publish_file(self.written, self.path, force=False)
+        if self.shared:
+            self.shared.reattach()
+        return None
+
+    def discard(self) -> None:
+        """Drop what was not committed."""
+        self._close()
+        if self.is_new:
+            for file in database_files(self.written):
+                file.unlink(missing_ok=True)
+        if self.shared:
+            self.shared.reattach()
+
+    def _close(self) -> None:
+        if self.sandbox is not None:
+            self.sandbox.close()
+            self.sandbox = None

@@ -1,0 +1,197 @@
+"""A new table in PostgreSQL, written in one transaction."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from lowlift.errors import InvalidInput
+from lowlift.tables.dialects import DUCKDB, POSTGRES
+from lowlift.tables.draws import Progress, shuffled_codes
+from lowlift.tables.engines import Engine, RowPlan
+from lowlift.tables.engines.postgres import (
+    Postgres,
+    connect,
+    draw_to_temporary,
+    positional,
+    unnested,
+)
+from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.outputs import Output
+from lowlift.tables.queries import by_output, named
+from lowlift.tables.sources import PostgresTable
+from lowlift.tables.targets.files import check_counts
+from lowlift.tables.targets.loading import load_spool, null_faults, outputs_counted, published
+
+__all__ = ["PostgresTarget"]
+
+_CHUNK = 1 << 16
+_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+#: PostgreSQL's type of a kept column by DuckDB's name; anything else is carried as text.
+_TYPES = {
+    "BOOLEAN": "boolean",
+    "TINYINT": "smallint",
+    "UTINYINT": "smallint",
+    "SMALLINT": "smallint",
+    "USMALLINT": "integer",
+    "INTEGER": "integer",
+    "UINTEGER": "bigint",
+    "BIGINT": "bigint",
+    "UBIGINT": "numeric(20, 0)",
+    "HUGEINT": "numeric(39, 0)",
+    "FLOAT": "real",
+    "DOUBLE": "double precision",
+    "DATE": "date",
+    "TIME": "time",
+    "TIMESTAMP": "timestamp",
+    "UUID": "uuid",
+}
+
+
+class PostgresTarget:
+    """A table in PostgreSQL (see `Target`)."""
+
+    def __init__(self, output: Output, place: PostgresTable, engine: Engine) -> None:
+        self.output, self.place, self.engine = output, place, engine
+        self.session = connect(place.address, place.description)
+        try:
+            self._open()
+        except BaseException:
+            self.session.close()
+            raise
+
+    def _open(self) -> None:
+        """Begin the transaction; in the input's database, on the input's snapshot."""
+        source = self.engine if isinstance(self.engine, Postgres) else None
+        self.home = source if source and source.identity == self.session.identity() else None
+        found = self.session.relation(self.place.name)
+        if self.home and found and found[0] == self.home.oid:
+            raise InvalidInput(
+                f"an output must not be the input; both are {self.place.description}. "
+                "Choose another name."
+            )
+        if found and not self.output.force:
+            raise InvalidInput(
+                f"an output must not exist; {self.place.description} does. Use force to replace it."
+            )
+        self.exists = found is not None
+        name = exp.to_identifier(self.place.name[-1], quoted=True)
+        schema = found[1] if found else self.place.name[0] if len(self.place.name) == 2 else None
+        self.table = exp.Table(
+            this=name, db=exp.to_identifier(schema, quoted=True) if schema else None
+        )
+        if self.home:
+            self.home.share_snapshot(self.session)
+        else:
+            self.session.execute("BEGIN")
+
+    def _drop(self) -> None:
+        if self.exists:
+            self.session.execute(f"DROP TABLE {POSTGRES.sql(self.table)}")
+
+    def _create(self, types: Mapping[str, str]) -> None:
+        self._drop()
+        columns = ", ".join(f"{_quoted(name)} {kind}" for name, kind in types.items())
+        self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} ({columns})")
+
+    def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
+        """Write each output as often as counted, in random order."""
+        self._create({c.name: POSTGRES.types[c.kind] for c in self.output.columns})
+        texts = zip(*(column.texts for column in self.output.columns), strict=True)
+        lines = ["\t".join(map(_field, row)).encode() + b"\n" for row in texts]
+        codes = shuffled_codes(counts, seed)
+
+        def blocks() -> Iterable[bytes]:
+            for start in range(0, len(codes), _CHUNK):
+                chunk = codes[start : start + _CHUNK].tolist()
+                yield b"".join(map(lines.__getitem__, chunk))
+                progress(start + len(chunk), len(codes))
+
+        self.session.copy_in(self.table, "(FORMAT text)", blocks())
+
+    def write_rows(self, plan: RowPlan) -> Sequence[int]:
+        """Write the rows of a plan and return how many each output has."""
+        outputs = len(self.output.columns[0].texts)
+        return self._rows_from_elsewhere(plan) if not self.home else self._rows_here(plan, outputs)
+
+    def _rows_here(self, plan: RowPlan, outputs: int) -> list[int]:
+        """Draw and write inside the database: nothing of a row leaves it."""
+        draw_to_temporary(self.session, plan)
+        counts = [0] * outputs
+        for y, rows in self.session.run(by_output(exp.select(named("y")).from_("drawn"))):
+            if y is not None:
+                counts[int(y)] = int(rows)
+        values: dict[str, Any] = {"y": np.arange(outputs)}
+        for k, column in enumerate(self.output.columns):
+            values[f"v{k}"] = np.array(column.texts, object)
+        lookup, bound = unnested(values)
+        shown = [
+            exp.cast(named(f"v{k}", "o"), POSTGRES.types[c.kind]).as_(c.name, quoted=True)
+            for k, c in enumerate(self.output.columns)
+        ]
+        kept = [
+            named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(self.output.keep)
+        ]
+        query = (
+            exp.select(*shown, *kept)
+            .from_(exp.alias_(exp.to_table("drawn"), "r", table=True))
+            .join(
+                exp.alias_(lookup, "o", table=True),
+                on=exp.EQ(this=named("y", "o"), expression=named("y", "r")),
+            )
+            .order_by(named("o", "r"))
+        )
+        text, places = positional(query, bound)
+        self._drop()
+        self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {text}", places)
+        return counts
+
+    def _rows_from_elsewhere(self, plan: RowPlan) -> list[int]:
+        """Load rows that another engine or database drew."""
+        spool = self.engine.spool(plan)
+        sandbox = Sandbox([spool.path], self.place.description)
+        try:
+            load_spool(sandbox, spool)
+            counts = outputs_counted(sandbox, len(self.output.columns[0].texts))
+            query = DUCKDB.sql(published(sandbox, self.output))
+            types = {row[0]: _postgres_type(row[1]) for row in sandbox.run(f"DESCRIBE {query}")}
+            place = sandbox.folder / "rows.csv"
+            target = DUCKDB.sql(exp.Literal.string(str(place)))
+            sandbox.run(f"COPY ({query}) TO {target} (FORMAT csv, HEADER)")
+            self._create(types)
+            with place.open("rb") as file:
+                blocks = iter(lambda: file.read(1 << 20), b"")
+                self.session.copy_in(self.table, "(FORMAT csv, HEADER)", blocks)
+        finally:
+            sandbox.close()
+            spool.path.unlink()
+        return counts
+
+    def check(self, rows: int) -> None:
+        """Read the table back, before the transaction ends."""
+        found = self.session.run(null_faults(self.output, self.output.names, self.table))[0]
+        check_counts(found, rows, self.place.description)
+
+    def commit(self) -> str | None:
+        """End the transaction."""
+        self.session.execute("COMMIT")
+        return None
+
+    def discard(self) -> None:
+        """Close; what was not committed is rolled back."""
+        self.session.close()
+
+
+def _quoted(name: str) -> str:
+    return POSTGRES.sql(exp.to_identifier(name, quoted=True))
+
+
+def _field(text: str | None) -> str:
+    return r"\N" if text is None else text.translate(_ESCAPES)
+
+
+def _postgres_type(shown: str) -> str:
+    if shown.startswith("DECIMAL("):
+        return "numeric" + shown.removeprefix("DECIMAL")
+    return _TYPES.get(shown, "text")

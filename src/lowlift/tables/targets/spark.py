@@ -1,0 +1,270 @@
+"""A folder or a table that Spark writes under a temporary name, renamed when it is whole."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.storagelevel import StorageLevel
+from sqlglot import exp
+
+from lowlift.errors import InvalidInput
+from lowlift.tables.dialects import SPARK, Expression, call, number
+from lowlift.tables.draws import Progress
+from lowlift.tables.engines import RowPlan
+from lowlift.tables.engines.duckdb import digest_of_files
+from lowlift.tables.engines.spark import CSV, Spark, local_files, refusing
+from lowlift.tables.outputs import Output
+from lowlift.tables.queries import by_output, named
+from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
+from lowlift.tables.targets.files import check_counts
+from lowlift.tables.targets.loading import null_faults
+
+__all__ = ["SparkTarget", "chunks"]
+
+#: Numbers that the driver sends to describe the rows, about, at most.
+_NUMBERS = 20_000_000
+_SMALLEST_CHUNK, _LARGEST_CHUNK = 10_000, 4_000_000
+_ROWS_PER_FILE = 5_000_000
+#: What NumPy's hypergeometric draws can hold.
+_BLOCK = 500_000_000
+
+
+class SparkTarget:
+    """A folder or a catalog table (see `Target`)."""
+
+    def __init__(self, output: Output, engine: Spark) -> None:
+        self.output, self.engine = output, engine
+        self.session = engine.session
+        self.place: _Folder | _CatalogTable
+        if output.target.startswith("table:"):
+            self.place = _CatalogTable(output, engine)
+        else:
+            self.place = _Folder(output, engine)
+        with refusing(output.target):
+            self.place.refuse_existing()
+
+    def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
+        """Write each output as often as counted, in random order.
+
+        The driver deals the counts to chunks of rows, as a shuffle would; executors shuffle each.
+        """
+        rows = list(chunks(counts, seed))
+        with refusing(self.output.target):
+            files = max(1, sum(counts) // _ROWS_PER_FILE, self._cores())
+            frame = self.session.createDataFrame(rows, "y array<int>, n array<int>")
+            table = self.engine.view(frame.repartition(min(files, max(len(rows), 1))))
+            self._write(self.engine.query(_shuffled(table, seed)), ordered=False)
+        progress(sum(counts), sum(counts))
+
+    def _cores(self) -> int:
+        return int(self.session.sparkContext.defaultParallelism)
+
+    def write_rows(self, plan: RowPlan) -> Sequence[int]:
+        """Write the rows of a plan and return how many each output has."""
+        counts = [0] * len(self.output.columns[0].texts)
+        with refusing(self.output.target):
+            # Drawn once: what is counted here is what is written below.
+            drawn = self.engine.query(plan.query, plan.values).persist(StorageLevel.DISK_ONLY)
+            try:
+                table = self.engine.view(drawn)
+                tally = by_output(exp.select(named("y")).from_(table))
+                for y, rows in self.engine.query(tally).collect():
+                    if y is not None:
+                        counts[int(y)] = int(rows)
+                self._write(drawn, ordered=True)
+            finally:
+                drawn.unpersist()
+        return counts
+
+    def _write(self, rows: DataFrame, *, ordered: bool) -> None:
+        columns: dict[str, Any] = {"y": np.arange(len(self.output.columns[0].texts))}
+        for k, column in enumerate(self.output.columns):
+            columns[f"v{k}"] = np.array(column.texts, object)
+        shown = [
+            exp.cast(named(f"v{k}", "o"), SPARK.types[c.kind]).as_(c.name, quoted=True)
+            for k, c in enumerate(self.output.columns)
+        ]
+        kept = [
+            named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(self.output.keep)
+        ]
+        with self.engine.lookup(columns) as (lookup, _):
+            query = (
+                exp.select(*shown, *kept)
+                .from_(exp.alias_(self.engine.view(rows), "r", table=True))
+                .join(
+                    exp.alias_(lookup, "o", table=True),
+                    on=exp.EQ(this=named("y", "o"), expression=named("y", "r")),
+                )
+            )
+            self.place.write(
+                self.engine.query(query.order_by(named("o", "r")) if ordered else query)
+            )
+
+    def check(self, rows: int) -> None:
+        """Read back what was written."""
+        with refusing(self.output.target):
+            table = self.engine.view(self.place.read())
+            found = self.engine.fetch(null_faults(self.output, self.output.names, table))[0]
+        check_counts(found, rows, self.output.target)
+
+    def commit(self) -> str | None:
+        """Give what was written its name."""
+        digest = None
+        with refusing(self.output.target):
+            digest = self.place.publish()
+        return digest
+
+    def discard(self) -> None:
+        """Remove what was written and not published."""
+        with refusing(self.output.target):
+            self.place.discard()
+
+
+class _Folder:
+    """A folder of Parquet or CSV files, on any file system that Spark reaches."""
+
+    def __init__(self, output: Output, engine: Spark) -> None:
+        found = parse_source(output.target, "spark")
+        self.format = file_format(output.target.rstrip("/"))
+        if self.format is None or not isinstance(found, SparkTable):
+            raise InvalidInput(
+                "an output of Spark must end in .parquet or .csv, or be table:NAME; "
+                f"got {output.target!r}."
+            )
+        self.output, self.session = output, engine.session
+        self.inputs = engine.files
+        try:
+            jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001 (Hadoop has no other door)
+            configuration = self.session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+        except (AttributeError, PySparkException):
+            raise InvalidInput(
+                "Spark Connect cannot rename folders; write to table:NAME instead."
+            ) from None
+        self.path = jvm.org.apache.hadoop.fs.Path(output.target.rstrip("/"))
+        self.system = self.path.getFileSystem(configuration)
+        self.temporary = self._beside("part")
+
+    def _beside(self, suffix: str) -> Any:
+        return self.path.suffix(f".{secrets.token_hex(6)}.{suffix}")
+
+    def refuse_existing(self) -> None:
+        place = self.system.makeQualified(self.path).toUri().getPath()
+        if any(str(file) == place or str(file.parent) == place for file in self.inputs):
+            raise InvalidInput("an output must not be the input; it is. Choose another name.")
+        if self.system.exists(self.path) and not self.output.force:
+            raise InvalidInput(
+                f"an output must not exist; {self.output.target!r} does. Use force to replace it."
+            )
+        parent = self.path.getParent()
+        if parent is not None and not self.system.exists(parent):
+            raise InvalidInput(f"an output's folder must exist; {parent.toString()!r} does not.")
+
+    def write(self, rows: DataFrame) -> None:
+        if self.format == "csv":
+            rows.write.options(**CSV).csv(self.temporary.toString())
+        else:
+            rows.write.parquet(self.temporary.toString())
+
+    def read(self) -> DataFrame:
+        if self.format == "parquet":
+            return self.session.read.parquet(self.temporary.toString())
+        names = (
+            f"{SPARK.sql(exp.to_identifier(n, quoted=True))} string" for n in self.output.names
+        )
+        reader = self.session.read.options(
+            **CSV, mode="FAILFAST", multiLine=True, nullValue=secrets.token_hex(16)
+        )
+        return reader.schema(", ".join(names)).csv(self.temporary.toString())
+
+    def publish(self) -> str | None:
+        files = local_files(self.read())
+        digest = digest_of_files(files) if files else None
+        old = self._beside("old") if self.system.exists(self.path) else None
+        if old is not None:
+            self.refuse_existing()
+            self.system.rename(self.path, old)
+        if not self.system.rename(self.temporary, self.path):
+            raise InvalidInput(f"{self.output.target!r} could not be renamed to; nothing is there.")
+        if old is not None:
+            self.system.delete(old, True)
+        return digest
+
+    def discard(self) -> None:
+        if self.system.exists(self.temporary):
+            self.system.delete(self.temporary, True)
+
+
+class _CatalogTable:
+    """A table of Spark's catalog."""
+
+    def __init__(self, output: Output, engine: Spark) -> None:
+        self.output, self.engine = output, engine
+        *schema, name = split_name(output.target.removeprefix("table:"))
+        self.table = _named(schema, name)
+        self.temporary = _named(schema, f"lowlift_{secrets.token_hex(8)}")
+
+    def refuse_existing(self) -> None:
+        source = self.engine.source
+        if isinstance(source, SparkTable) and source.format == "table":
+            *schema, name = split_name(source.name)
+            if SPARK.sql(_named(schema, name)).casefold() == SPARK.sql(self.table).casefold():
+                raise InvalidInput("an output must not be the input; it is. Choose another name.")
+        if self._exists(self.table) and not self.output.force:
+            raise InvalidInput(
+                f"an output must not exist; {self.output.target!r} does. Use force to replace it."
+            )
+
+    def _exists(self, table: Expression) -> bool:
+        return bool(self.engine.session.catalog.tableExists(SPARK.sql(table)))
+
+    def write(self, rows: DataFrame) -> None:
+        rows.write.format("parquet").saveAsTable(SPARK.sql(self.temporary))
+
+    def read(self) -> DataFrame:
+        return self.engine.session.table(SPARK.sql(self.temporary))
+
+    def publish(self) -> str | None:
+        target = SPARK.sql(self.table)
+        if self.output.force:
+            self.engine.session.sql(f"DROP TABLE IF EXISTS {target}")
+        self.engine.session.sql(f"ALTER TABLE {SPARK.sql(self.temporary)} RENAME TO {target}")
+        return None
+
+    def discard(self) -> None:
+        if self._exists(self.temporary):
+            self.engine.session.sql(f"DROP TABLE {SPARK.sql(self.temporary)}")
+
+
+def _shuffled(table: Expression, seed: int | None) -> exp.Select:
+    """Return the query that lists the outputs of each chunk as often as dealt, in random order."""
+    code, often = exp.to_identifier("code"), exp.to_identifier("often")
+    repeat = exp.Lambda(this=call("array_repeat", code, often), expressions=[code, often])
+    codes = call("flatten", call("zip_with", named("y"), named("n"), repeat))
+    salt = [] if seed is None else [number(seed)]
+    return exp.select(call("explode", call("shuffle", codes, *salt)).as_("y")).from_(table)
+
+
+def _named(schema: Sequence[str], name: str) -> exp.Table:
+    place = exp.to_identifier(schema[0], quoted=True) if schema else None
+    return exp.Table(this=exp.to_identifier(name, quoted=True), db=place)
+
+
+def chunks(counts: Sequence[int], seed: int | None) -> Iterator[tuple[list[int], list[int]]]:
+    """Deal counted outputs to chunks of rows as a shuffle would: outputs, and how often each.
+
+    Above half a billion rows, each block of that size gets its even share first.
+    """
+    total = sum(counts)
+    size = min(max(total * len(counts) // _NUMBERS, _SMALLEST_CHUNK), _LARGEST_CHUNK)
+    rng = np.random.default_rng(None if seed is None else [seed, 1])
+    blocks = -(-total // _BLOCK)
+    for block in range(blocks):
+        left = np.array([(block + 1) * n // blocks - block * n // blocks for n in counts], np.int64)
+        while (rest := int(left.sum())) > 0:
+            dealt = rng.multivariate_hypergeometric(left, min(size, rest), method="marginals")
+            left -= dealt
+            used = np.flatnonzero(dealt)
+            yield used.tolist(), dealt[used].tolist()

@@ -1,0 +1,155 @@
+"""The alias table and fresh counts have the channel's law, exactly."""
+
+import hashlib
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from lowlift import Channel, InvalidInput, Joint
+from lowlift.tables import AliasTable, alias_draw, uniform_of
+from lowlift.tables.draws import rows_per_output, shuffled_codes, split_rows
+
+
+@st.composite
+def channels(draw, most_bits=48):
+    n_x, n_y = draw(st.integers(1, 4)), draw(st.integers(1, 9))
+    denominator = 1 << draw(st.integers(0, most_bits))
+    rows = []
+    for _ in range(n_x):
+        cuts = sorted(
+            draw(st.lists(st.integers(0, denominator), min_size=n_y - 1, max_size=n_y - 1))
+        )
+        rows.append(np.diff([0, *cuts, denominator]))
+    weights = np.array(rows)
+    return Channel(weights[:, weights.any(axis=0)])
+
+
+@given(channels())
+def test_the_alias_table_holds_the_weights_exactly(channel):
+    table = AliasTable.from_channel(channel)
+    slots = 1 << table.slot_bits
+    assert 1 << table.place_bits == channel.denominator
+    assert table.slot_bits + table.place_bits <= 60
+    assert table.thresholds.min() >= 0
+    assert table.thresholds.max() <= channel.denominator
+    held = np.zeros((channel.n_x, channel.n_y), object)
+    for x, c in itertools.product(range(channel.n_x), range(slots)):
+        held[x, table.firsts[x, c]] += int(table.thresholds[x, c])
+        held[x, table.others[x, c]] += channel.denominator - int(table.thresholds[x, c])
+    assert (held == channel.weights.astype(object) * slots).all()
+
+
+@given(channels(most_bits=5), st.integers(0, 1 << 40))
+def test_draws_from_every_uniform_number_have_the_weights(channel, rest):
+    table = AliasTable.from_channel(channel)
+    bits = table.slot_bits + table.place_bits
+    for x in range(channel.n_x):
+        drawn = [
+            alias_draw(table, x, (lead << (60 - bits)) | (rest & ((1 << (60 - bits)) - 1)))
+            for lead in range(1 << bits)
+        ]
+        counts = np.bincount(drawn, minlength=channel.n_y)
+        assert (counts == channel.weights[x] << table.slot_bits).all()
+
+
+def test_a_channel_with_too_many_slots_is_refused():
+    with pytest.raises(InvalidInput, match="at most"):
+        AliasTable.from_channel(Channel(np.full((1, 8192), 1)))
+    wide = np.zeros((1 << 13, 1 << 10), np.int64)
+    wide[:, 0] = 1 << 10
+    wide[0] = 1
+    with pytest.raises(InvalidInput, match="at most"):
+        AliasTable.from_channel(Channel(wide))
+
+
+def test_a_large_partition_is_fast():
+    joint = Joint.from_counts(np.ones((2, 50_000), int))
+    table = AliasTable.from_channel(Channel.identity(joint))
+    assert table.slot_bits == table.place_bits == 0
+    assert alias_draw(table, 49_999, (1 << 60) - 1) == 49_999
+
+
+@pytest.mark.parametrize("text", ["7", "", "ä ö", "123456789012345678901234567890" * 5])
+def test_the_uniform_number_is_sixty_bits_of_a_digest(text):
+    subkey = bytes(range(32))
+    octets = text.encode()
+    message = subkey.hex()[:40].encode() + str(len(octets)).encode() + b":" + octets
+    assert uniform_of(subkey, text) == int(hashlib.sha256(message).hexdigest()[:15], 16)
+
+
+def test_length_keeps_key_and_id_apart():
+    assert uniform_of(bytes(20), "1:1") != uniform_of(bytes(20), "1")
+
+
+class Bytes:
+    """Every value of the leading 16 bits once, then every value of the others in turn."""
+
+    def __init__(self, lower):
+        self.lower = lower
+        self.first = True
+
+    def __call__(self, size):
+        if self.first:
+            self.first = False
+            return np.arange(1 << 16, dtype=np.uint16).tobytes()[:size]
+        return np.arange(size // 8, dtype=np.uint64).tobytes()
+
+
+@given(st.data(), st.integers(1, 16))
+def test_split_rows_is_exact_for_short_weights(data, bits):
+    cuts = data.draw(st.sets(st.integers(1, (1 << bits) - 1), max_size=6))
+    sums = np.array([*sorted(cuts), 1 << bits])
+    counts = split_rows(1 << 16, sums, Bytes(0))
+    assert (counts == np.diff(sums, prepend=0) << (16 - bits)).all()
+
+
+def test_split_rows_draws_the_rest_of_a_number_only_where_it_matters():
+    # A boundary at 0.5 + 2**-17: of the rows that lead with 0x8000, those with a rest of 0 are below.
+    sums = np.array([(1 << 16) + 1, 1 << 17])
+    taken = []
+
+    def take(size):
+        taken.append(size)
+        if len(taken) == 1:
+            return np.full(size // 2, 0x8000, np.uint16).tobytes()
+        return (np.arange(size // 8, dtype=np.uint64) % 2).tobytes()
+
+    assert split_rows(100, sums, take).tolist() == [50, 50]
+    assert taken == [200, 800]
+
+
+@pytest.mark.parametrize("seed", [None, 5])
+def test_fresh_counts_have_the_law_of_the_channel(seed):
+    rng = np.random.default_rng(1)
+    weights = rng.random((5, 7)) * (rng.random((5, 7)) < 0.7) + np.eye(5, 7) * 0.1
+    weights[:, 6] += 0.01
+    channel = Channel.from_probabilities(weights / weights.sum(axis=1, keepdims=True))
+    rows = [200_000, 3_000, 0, 16_384, 1]
+    expected = np.array(rows) @ channel.p_y_given_x
+    found = rows_per_output(channel, rows, seed)
+    assert found.sum() == sum(rows)
+    assert (found == rows_per_output(channel, rows, seed)).all() == (seed is not None)
+    # Sums of multinomials: the chi-square law is an upper bound on the spread.
+    assert stats.chisquare(found, expected).pvalue > 1e-9
+
+
+def test_one_symbol_has_the_law_of_the_channel():
+    channel = Channel.from_probabilities([[0.1, 0.2, 0.3, 0.4]])
+    for rows in (10_000, 1_000_000):
+        found = rows_per_output(channel, [rows])
+        assert stats.chisquare(found, rows * channel.p_y_given_x[0]).pvalue > 1e-9
+
+
+def test_shuffled_codes_are_those_counted():
+    counts = [3, 0, 300, 1]
+    codes = shuffled_codes(counts)
+    assert codes.dtype == np.uint8
+    assert np.bincount(codes, minlength=4).tolist() == counts
+    assert (np.diff(codes.astype(int)) < 0).any()
+    assert (shuffled_codes(counts, 1) == shuffled_codes(counts, 1)).all()
+    assert shuffled_codes([1] * 300).dtype == np.uint16
+    assert len(shuffled_codes([0, 0])) == 0
