@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help demo paper test check format bench clean
 help:
-	@echo "make demo    release a small real table and print lifts, verdict and utility"
+	@echo "make demo    release a small real table: audit, safe table, verification, estimate"
 	@echo "make paper   recompute the paper's figures into reproduction/ (QUICK=--quick: the short form)"
 	@echo "make test    run every test"
 	@echo "make check   lint, format, types, import contracts, doctests"
@@ -20,7 +20,8 @@ $(VENV)/dev: $(VENV)/core
 	@touch $@
 
 demo: $(VENV)/core
-	$(BIN)/python examples/titanic.py
+	rm -rf build/demo
+	$(BIN)/lowlift demo --out build/demo
 
 $(VENV)/paper: $(VENV)/core
 	scripts/venv $(PYTHON) $(VENV) ".[paper]"
@@ -50,6 +51,7 @@ $(VENV)/bench: $(VENV)/dev
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/random_response.py --plot docs/growth.svg
+	$(BIN)/python benchmarks/tables.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

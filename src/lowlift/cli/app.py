@@ -2,8 +2,8 @@
 
 import typer
 
-import lowlift
-from lowlift.cli import paper
+from lowlift.cli import demo, files, paper, tables
+from lowlift.version import __version__
 
 __all__ = ["app"]
 
@@ -19,7 +19,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"lowlift {lowlift.__version__}")
+        typer.echo(f"lowlift {__version__}")
         raise typer.Exit
 
 
@@ -32,4 +32,14 @@ def _options(
     """Publish data X while bounding how much it reveals of sensitive S."""
 
 
-app.command("paper")(paper.paper)
+app.command()(tables.audit)
+app.command()(tables.design)
+app.command()(tables.apply)
+app.command()(tables.sanitize)
+app.command()(files.verify)
+app.command()(files.estimate)
+app.command()(files.tradeoff)
+app.command()(files.show)
+app.add_typer(files.key, name="key")
+app.command()(demo.demo)
+app.command()(paper.paper)

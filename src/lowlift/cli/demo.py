@@ -1,0 +1,55 @@
+"""``lowlift demo``: the whole path on a small real table."""
+
+import csv
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["demo"]
+
+
+def demo(
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="A new or empty folder, e.g. --out demo."),
+    ] = Path("lowlift-demo"),
+) -> None:
+    """Release the Titanic's passenger list: publish class, sex and age, protect who survived."""
+    from lowlift.cli import screens
+    from lowlift.criteria import ALIP
+    from lowlift.errors import InvalidInput
+    from lowlift.workflow import Asked, audit_table, estimate_table, sanitize
+
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InvalidInput(f"{out} must be a new or empty folder. Choose another --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    source = write_titanic(out / "titanic.csv")
+    asked, bound = Asked(("survived",), ("class", "sex", "age")), ALIP(0.5, 0.5)
+    typer.echo("$ lowlift audit titanic.csv -s survived -x class -x sex -x age ...\n")
+    screens.audit_screen(audit_table(source, asked, bound))
+    typer.echo("\n$ lowlift sanitize titanic.csv ... -o safe.csv\n")
+    made = sanitize(source, asked, bound, str(out / "safe.csv"))
+    screens.design_screen(made.design)
+    screens.receipt_screen(made.receipt)
+    screens.verification_screen(made.verification)
+    typer.echo("\n$ lowlift estimate safe.csv safe.codebook.json\n")
+    screens.estimate_screen(estimate_table(str(out / "safe.csv"), str(made.files["codebook"])))
+    typer.echo(f"\nThe files are in {out}:")
+    for path in sorted(out.iterdir()):
+        typer.echo(f"  {path.name}")
+    raise typer.Exit(0 if made.verification.is_ok else 1)
+
+
+def write_titanic(path: Path) -> str:
+    """Write the embedded table as one row a person, and return the path."""
+    from lowlift import datasets
+
+    joint = datasets.titanic()
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("class", "sex", "age", "survived"))
+        for s, row in zip(joint.s_labels, joint.counts.tolist(), strict=True):
+            for x, amount in zip(joint.x_labels, row, strict=True):
+                writer.writerows([(*str(x).split(" "), s)] * int(amount))
+    return str(path)

@@ -1,0 +1,162 @@
+"""``lowlift verify``, ``estimate``, ``show``, ``tradeoff`` and ``key``."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lowlift.cli import options as o
+
+__all__ = ["estimate", "key", "show", "tradeoff", "verify"]
+
+key = typer.Typer(help="Keys for draws that repeat.", no_args_is_help=True)
+
+
+def verify(
+    release: Annotated[str, typer.Argument(metavar="RELEASE", help="From lowlift design.")],
+    published: Annotated[
+        str | None,
+        typer.Argument(metavar="[PUBLISHED]", help="A published table, e.g. safe.parquet."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="Also recount this table, e.g. --against people.csv."),
+    ] = None,
+    engine: o.Engine = None,
+    json: o.Json = False,
+) -> None:
+    """Check a release from scratch, exactly, without any of the solvers.
+
+    Exit code 0: all is so; 1: something is not; 2: bad input.
+    """
+    from lowlift.cli import screens
+    from lowlift.workflow import verify as run
+
+    found = run(release, against=against, published=published, engine=engine)
+    if json:
+        checks = [asdict(check) for check in found.checks]
+        screens.print_json({"is_verified": found.is_ok, "checks": checks})
+    else:
+        screens.verification_screen(found)
+    raise typer.Exit(0 if found.is_ok else 1)
+
+
+def estimate(
+    published: Annotated[str, typer.Argument(metavar="PUBLISHED", help="e.g. safe.parquet")],
+    codebook: Annotated[str, typer.Argument(metavar="CODEBOOK", help="e.g. codebook.json")],
+    level: Annotated[float, typer.Option(help="Confidence of the intervals, e.g. 0.99.")] = 0.95,
+    engine: o.Engine = None,
+    json: o.Json = False,
+) -> None:
+    """Estimate the distribution of X from what was published, with intervals."""
+    from lowlift.cli import screens
+    from lowlift.workflow import estimate_table
+
+    found = estimate_table(published, codebook, level=level, engine=engine)
+    if not json:
+        screens.estimate_screen(found)
+        return
+    result = found.estimate
+    values = [
+        {
+            "value": label,
+            "estimate": float(result.p_x[k]) if result.is_identified[k] else None,
+            "low": float(result.low[k]),
+            "high": float(result.high[k]),
+        }
+        for k, label in enumerate(found.codebook.x_labels)
+    ]
+    screens.print_json(
+        {"rows": found.rows, "level": level, "is_consistent": result.is_consistent, "x": values}
+    )
+
+
+def show(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="From lowlift design.")],
+    json: o.Json = False,
+) -> None:
+    """Show a release: what it merges or mixes, and its audit."""
+    from lowlift.cli import screens
+    from lowlift.release import Release
+
+    found = Release.from_json(release)
+    if json:
+        data = screens.audit_data(found.audit) | dict(screens.release_lines(found))
+        screens.print_json(data)
+    else:
+        screens.release_screen(found)
+
+
+def tradeoff(
+    source: o.Source,
+    sensitive: o.Sensitive,
+    released: o.Released,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="curve.csv, curve.svg or curve.png")
+    ],
+    mechanism: Annotated[
+        str, typer.Option(help="Names with commas, e.g. subset-merging,random-response.")
+    ] = "auto",
+    criterion: Annotated[str, typer.Option(help="e.g. alip, ldp or alpha.")] = "alip",
+    epsilon: Annotated[str, typer.Option(help="Budgets: 0.5,1,2 or first:last:step.")] = (
+        "0.25:8:0.25"
+    ),
+    split: Annotated[str, typer.Option(help="Shares of the lower side, e.g. 0.5,0.65.")] = "0.5",
+    alpha: o.Alpha = None,
+    bins: o.Bin = None,
+    missing: o.Missing = "value",
+    time_limit: o.TimeLimit = 60.0,
+    engine: o.Engine = None,
+    force: o.Force = False,
+    json: o.Json = False,
+) -> None:
+    """Run mechanisms over budgets on a table: what utility each bound costs."""
+    from lowlift.cli import screens
+    from lowlift.errors import InvalidInput
+    from lowlift.workflow import parse_numbers, tradeoff_curve, write_curve
+    from lowlift.workflow.sanitizing import refuse_existing
+
+    if out.suffix not in {".csv", ".svg", ".png"}:
+        raise InvalidInput(f"a curve is written as .csv, .svg or .png; got {out.name!r}.")
+    refuse_existing(out, force=force, source=source)
+    points = tradeoff_curve(
+        source,
+        o.asked_of(sensitive, released, bins, missing),
+        criterion=criterion,
+        mechanisms=mechanism.split(","),
+        epsilons=parse_numbers(epsilon, "epsilon"),
+        splits=parse_numbers(split, "split"),
+        alpha=alpha,
+        time_limit=time_limit,
+        engine=engine,
+    )
+    write_curve(points, out)
+    if json:
+        screens.print_json([asdict(point) for point in points])
+        return
+    rows = [
+        (
+            *(point.mechanism, f"{point.split:g}", f"{point.epsilon:g}", f"{point.nmi:.4f}"),
+            *(f"{point.min_lift_leakage:.3f}", f"{point.max_lift_leakage:.3f}"),
+        )
+        for point in points
+    ]
+    screens.table(("mechanism", "split", "ε", "NMI", "min-lift", "max-lift"), rows)
+    typer.echo(f"Wrote {out}.")
+
+
+@key.command("new")
+def _new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="e.g. draws.key")],
+    json: o.Json = False,
+) -> None:
+    """Write a new key of 32 random bytes, readable by you only."""
+    from lowlift.cli import screens
+    from lowlift.workflow import new_key
+
+    path = new_key(file)
+    if json:
+        screens.print_json({"key": str(path), "bytes": 32})
+    else:
+        typer.echo(f"Wrote {path}. Who has it can undo keyed draws: keep it apart.")

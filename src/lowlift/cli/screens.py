@@ -1,0 +1,336 @@
+"""What commands print: a few lines and tables, or JSON."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from lowlift.audit import Audit
+    from lowlift.joint import Label
+    from lowlift.release import Release
+    from lowlift.sampling import LiftIntervals
+    from lowlift.workflow import (
+        Design,
+        Receipt,
+        Spec,
+        TableAudit,
+        TableEstimate,
+        Verification,
+    )
+
+__all__ = [
+    "audit_data",
+    "audit_screen",
+    "design_data",
+    "design_screen",
+    "estimate_screen",
+    "print_json",
+    "receipt_screen",
+    "release_screen",
+    "table",
+    "verification_screen",
+    "warn",
+]
+
+THREATS = "What is promised, against whom, and what is not: docs/threat-model.md"
+_ROWS = 12
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Print warnings, a line each."""
+    for line in lines:
+        typer.echo(f"Warning: {line}")
+
+
+def print_json(content: Any) -> None:
+    """Print plain data as JSON; what is not finite as text."""
+    typer.echo(json.dumps(_plain(content), indent=1, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def shown(label: "Label") -> str:
+    """Return a label as people read it."""
+    if isinstance(label, tuple):
+        return ", ".join(shown(part) for part in label)
+    return "(missing)" if label is None else str(label)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
+    """Print a table; numbers to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    grid = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    rows = [tuple(row) for row in rows]
+    for k, name in enumerate(head):
+        is_number = bool(rows) and all(_is_number(row[k]) for row in rows)
+        grid.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(escape(cell) for cell in row))
+    Console(highlight=False).print(grid)
+
+
+def facts(lines: Sequence[tuple[str, str]]) -> None:
+    """Print names and values, a line each."""
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        typer.echo(f"  {name:<{width}}  {value}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.rstrip("%").replace(",", "") or "0")
+    except ValueError:
+        return text == ""
+    return True
+
+
+def times(leakage: float) -> str:
+    """Return e**leakage as a factor."""
+    return f"{math.exp(leakage):.3g}" if leakage < 700 else "any number of"
+
+
+def _verdict(audit: "Audit") -> str:
+    word = "holds" if audit.is_satisfied else "DOES NOT HOLD"
+    return f"{audit.criterion} {word}: {_words(audit)}"
+
+
+def _words(audit: "Audit") -> str:
+    more = times(audit.max_lift_leakage)
+    if math.isinf(audit.min_lift_leakage):
+        return (
+            f"seeing a published value can make a sensitive value {more} times more likely, or "
+            "rule it out."
+        )
+    less = times(audit.min_lift_leakage)
+    return (
+        f"seeing a published value makes no sensitive value more than {more} times more, or "
+        f"{less} times less likely."
+    )
+
+
+def audit_data(audit: "Audit") -> dict[str, Any]:
+    """Return an audit's numbers."""
+    return {
+        "criterion": str(audit.criterion),
+        "is_satisfied": audit.is_satisfied,
+        "violations": len(audit.violations),
+        "outputs": audit.channel.n_y,
+        "nmi": audit.nmi,
+        "min_lift_leakage": audit.min_lift_leakage,
+        "max_lift_leakage": audit.max_lift_leakage,
+        "leakage": {"lower": audit.leakage.lower, "upper": audit.leakage.upper},
+    }
+
+
+def interval_data(intervals: "LiftIntervals") -> dict[str, Any]:
+    """Return what a sample would support."""
+    return {
+        "lift_low": float(intervals.low.min()),
+        "lift_high": float(intervals.high.max()),
+        "zero_cells": intervals.zero_cells,
+    }
+
+
+def _said(spec: "Spec") -> None:
+    """Say which edges were taken from the data."""
+    if spec.from_data:
+        names = ", ".join(spec.from_data)
+        typer.echo(f"The bins of {names} were taken from the data, as asked for.")
+
+
+def _interval_lines(intervals: "LiftIntervals", audit: "Audit", rows: int) -> list[str]:
+    low, high = float(intervals.low.min()), float(intervals.high.max())
+    sample = (
+        f"Exact if the table is the population. If its {rows:,} rows are a sample, the lifts lie "
+        f"between {low:.3g} and {high:.3g} (95%, all at once)."
+    )
+    lines = [sample]
+    if intervals.zero_cells:
+        pairs = f"{intervals.zero_cells:,} pairs of a sensitive and a released value"
+        lines.append(f"{pairs} never occur together: such a value rules the sensitive one out.")
+    if audit.is_satisfied and not intervals.supports(audit.criterion):
+        lines.append("Warning: as a sample the table is too small to support the bound.")
+    return lines
+
+
+def audit_screen(found: "TableAudit") -> None:
+    """Print the verdict on a table's columns as they are, and the riskiest values."""
+    audit, spec = found.audit, found.spec
+    names = ", ".join(column.name for column in spec.released)
+    typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} as it is")
+    typer.echo(_verdict(audit))
+    _said(spec)
+    for name, part in found.columns:
+        typer.echo(f"  {name} alone: {'holds' if part.is_satisfied else 'DOES NOT HOLD'}")
+    for line in _interval_lines(found.intervals, audit, spec.rows):
+        typer.echo(line)
+    _riskiest(audit)
+    typer.echo(THREATS)
+
+
+def _riskiest(audit: "Audit") -> None:
+    import numpy as np
+
+    low, high = audit.lift.min(axis=0), audit.lift.max(axis=0)
+    with np.errstate(divide="ignore"):
+        worst = np.maximum(np.log(high), -np.log(low))
+    order = np.argsort(-worst, kind="stable")[:_ROWS]
+    s, labels = audit.joint.s_labels, audit.channel.y_labels
+    rows = [
+        (
+            shown(labels[y]),
+            f"{audit.p_y[y]:.4f}" if audit.p_y[y] < 1 else "1",
+            f"{high[y]:.3f}",
+            shown(s[int(audit.lift[:, y].argmax())]),
+            f"{low[y]:.3f}",
+            shown(s[int(audit.lift[:, y].argmin())]),
+            "yes" if audit.allowed[y] else "no",
+        )
+        for y in order.tolist()
+    ]
+    head = ("value", "share", "max lift", "of", "min lift", "of", "allowed")
+    title = f"The riskiest {len(rows)} of {audit.channel.n_y:,} values"
+    table(head, rows, title)
+
+
+def design_data(made: "Design") -> dict[str, Any]:
+    """Return a design's numbers."""
+    certificate = made.release.certificate
+    return {
+        "mechanism": made.chosen.name,
+        "reason": made.chosen.reason,
+        "encoding": made.encoded.name,
+        "bins_from_data": list(made.spec.from_data),
+        "rows": made.spec.rows,
+        "published": audit_data(made.encoded.release.audit),
+        "share_changed": made.encoded.share_changed,
+        "upper_bound": certificate.upper_bound if certificate else None,
+        "fingerprint": made.encoded.release.fingerprint,
+        "sample": interval_data(made.intervals),
+    }
+
+
+def design_screen(made: "Design") -> None:
+    """Print what a release keeps and promises."""
+    from lowlift.workflow import guesses
+
+    audit, certificate = made.encoded.release.audit, made.release.certificate
+    spec = made.spec
+    typer.echo(f"{spec.source}: {spec.rows:,} rows; {made.chosen.name} ({made.chosen.reason})")
+    typer.echo(_verdict(audit))
+    before, after = guesses(audit.joint, audit.channel)
+    lines = [
+        ("published as", made.encoded.name),
+        ("values of X, of Y", f"{audit.joint.n_x:,}, {audit.channel.n_y:,}"),
+        ("information kept (NMI)", f"{audit.nmi:.4f}"),
+        ("rows changed", f"{made.encoded.share_changed:.1%}"),
+        ("best guess of S right", f"{before:.1%} before, {after:.1%} after seeing Y"),
+    ]
+    if certificate is not None and certificate.scope == "mechanisms":
+        lines.insert(3, ("no mechanism keeps more than", f"{certificate.upper_bound:.4f} (proven)"))
+    facts(lines)
+    _said(spec)
+    for line in _interval_lines(made.intervals, audit, spec.rows):
+        typer.echo(line)
+    typer.echo(THREATS)
+
+
+def receipt_screen(receipt: "Receipt") -> None:
+    """Print what was published."""
+    typer.echo(
+        f"Wrote {receipt.rows_out:,} rows to {receipt.output} ({receipt.draws} draws, "
+        f"{receipt.rows_in / max(receipt.seconds, 1e-9):,.0f} rows/s)."
+    )
+    if receipt.dropped or receipt.unseen:
+        typer.echo(f"Left out: {receipt.dropped:,} with missing values, {receipt.unseen:,} unseen.")
+    if not receipt.checked_on_this_table:
+        typer.echo("S is not in this table: the bound is the one of the table it was designed on.")
+    for item in receipt.outside_the_guarantee:
+        typer.echo(f"Outside the guarantee: {item}.")
+
+
+def verification_screen(found: "Verification") -> None:
+    """Print each check."""
+    for check in found.checks:
+        typer.echo(f"{'ok  ' if check.is_ok else 'FAIL'} {check.name}: {check.detail}")
+    typer.echo("Verified." if found.is_ok else "NOT verified.")
+
+
+def release_screen(release: "Release") -> None:
+    """Print a release: its audit, and what each output mixes."""
+    typer.echo(_verdict(release.audit))
+    facts(release_lines(release))
+    p_x_given_y, audit = release.p_x_given_y, release.audit
+    rows = []
+    order = (-audit.p_y).argsort(kind="stable").tolist()
+    for y in order[:40]:
+        column = p_x_given_y[:, y]
+        members = [x for x in (-column).argsort(kind="stable").tolist() if column[x] > 0]
+        words = "; ".join(
+            f"{shown(release.joint.x_labels[x])} {column[x]:.0%}" for x in members[:5]
+        )
+        more = f"; {len(members) - 5} more" if len(members) > 5 else ""
+        lifts = audit.lift[:, y]
+        ends = f"{lifts.min():.3f}", f"{lifts.max():.3f}"
+        rows.append((str(y), f"{audit.p_y[y]:.4f}", words + more, *ends))
+    title = f"{len(rows)} of {release.channel.n_y:,} outputs, by share"
+    table(("code", "share", "stands for", "min lift", "max lift"), rows, title)
+
+
+def release_lines(release: "Release") -> list[tuple[str, str]]:
+    """Return a release's numbers, a line each."""
+    lines = [
+        ("mechanism", release.mechanism or "(not said)"),
+        ("values of S, X, Y", f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"),
+        ("information kept (NMI)", f"{release.audit.nmi:.4f}"),
+        ("fingerprint", release.fingerprint[:16]),
+    ]
+    if release.certificate is not None:
+        lines.insert(3, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
+    return lines
+
+
+def estimate_screen(found: "TableEstimate") -> None:
+    """Print the estimate of P(X) with its intervals."""
+    result = found.estimate
+    labels = [shown(label) for label in result.x_labels]
+    rows = [
+        (
+            labels[k],
+            f"{result.p_x[k]:.4f}" if result.is_identified[k] else "",
+            *(
+                f"{end:.4f}" if math.isfinite(end) else ""
+                for end in (result.low[k], result.high[k])
+            ),
+        )
+        for k in range(len(labels))
+    ]
+    title = f"P(X) from {found.rows:,} published rows, {result.level:.0%} intervals (all at once)"
+    table(("value", "estimate", "from", "to"), rows, title)
+    totals = [
+        (
+            " | ".join(labels[x] for x in block.symbols),
+            *(f"{value:.4f}" if math.isfinite(value) else "" for value in block[1:]),
+        )
+        for block in result.blocks
+        if len(block.symbols) > 1
+    ]
+    if totals:
+        table(("values that are merged", "total", "from", "to"), totals)
+    for note in result.notes:
+        typer.echo(f"Note: {note}")

@@ -1,0 +1,42 @@
+"""The path from a table to a released table, one function per step; the CLI and the web call it."""
+
+from lowlift.workflow.applying import Options, Receipt, apply
+from lowlift.workflow.checking import Check, Verification, audit_releases, verify
+from lowlift.workflow.choices import CRITERIA, MECHANISMS, criterion_of
+from lowlift.workflow.columns import Asked, Spec
+from lowlift.workflow.curves import Point, parse_numbers, tradeoff_curve, write_curve
+from lowlift.workflow.designing import Design, TableAudit, audit_table, design, guesses
+from lowlift.workflow.estimating import TableEstimate, estimate_table
+from lowlift.workflow.keys import new_key, read_key
+from lowlift.workflow.sanitizing import Sanitized, codebook_of, sanitize
+
+__all__ = [
+    "CRITERIA",
+    "MECHANISMS",
+    "Asked",
+    "Check",
+    "Design",
+    "Options",
+    "Point",
+    "Receipt",
+    "Sanitized",
+    "Spec",
+    "TableAudit",
+    "TableEstimate",
+    "Verification",
+    "apply",
+    "audit_releases",
+    "audit_table",
+    "codebook_of",
+    "criterion_of",
+    "design",
+    "estimate_table",
+    "guesses",
+    "new_key",
+    "parse_numbers",
+    "read_key",
+    "sanitize",
+    "tradeoff_curve",
+    "verify",
+    "write_curve",
+]

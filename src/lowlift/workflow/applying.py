@@ -1,0 +1,346 @@
+"""Publish: draw a released value for each row of a table, and write nothing else."""
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lowlift.audit import Audit, audit
+from lowlift.channel import Channel
+from lowlift.encodings import Encoded, encode
+from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.files import write_text
+from lowlift.joint import Joint, Label
+from lowlift.release import Release
+from lowlift.tables import Column, Counts, Draw, Each, Output, OutputColumn, Table, open_table
+from lowlift.version import __version__
+from lowlift.workflow.columns import Spec, check_kinds, quiet_joint
+from lowlift.workflow.keys import subkey_of
+
+__all__ = ["Options", "Receipt", "apply", "output_columns", "receipt_path"]
+
+#: Kinds of columns whose values can be told apart one by one, so that keeping them can be audited.
+_AUDITABLE = {"text", "integer", "boolean", "date", "uuid"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to publish; the defaults are the safe ones.
+
+    Parameters
+    ----------
+    keep
+        Columns to publish beside Y, as they are. The audit is then of both together.
+    accept_uncovered
+        Publish kept columns although the bound does not hold with them, or cannot be told.
+    keep_order
+        Keep the order of the rows, which is outside the guarantee.
+    id, key
+        Draw by the key and this column, so that repeating the release repeats the draws.
+    seed
+        Draw by a seed: for tests, never for publication.
+    unseen
+        What to do with values that the design did not have: "error" or "suppress" (leave rows out).
+    force
+        Overwrite an output that exists.
+    """
+
+    keep: tuple[str, ...] = ()
+    accept_uncovered: bool = False
+    keep_order: bool = False
+    id: str | None = None
+    key: bytes | None = None
+    seed: int | None = None
+    unseen: str = "error"
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.id is None) != (self.key is None):
+            raise InvalidInput("keyed draws need both an id column and a key file.")
+        if self.id is not None and self.seed is not None:
+            raise InvalidInput("give a key or a seed, not both; a seed is for tests only.")
+        if self.unseen not in {"error", "suppress"}:
+            raise InvalidInput(f"unseen must be error or suppress; got {self.unseen!r}.")
+
+    @property
+    def mode(self) -> str:
+        """How rows are drawn, in a word."""
+        if self.id is not None:
+            return "keyed"
+        return "fresh" if self.seed is None else "seeded"
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What was published, from what, and how; no data values."""
+
+    release: str
+    criterion: str
+    encoding: str
+    source: str
+    source_sha256: str | None
+    output: str
+    output_sha256: str | None
+    rows_in: int
+    rows_out: int
+    dropped: int
+    unseen: int
+    draws: str
+    #: Whether the bound was checked on this very table; it cannot be when S is not in it.
+    checked_on_this_table: bool
+    kept: tuple[str, ...]
+    outside_the_guarantee: tuple[str, ...]
+    nmi: float
+    share_changed: float
+    seconds: float
+    lowlift: str
+    python: str
+
+    def write(self, path: Path) -> None:
+        """Write the receipt beside the output."""
+        content = {"format": "lowlift-receipt", "version": 1, **asdict(self)}
+        write_text(path, json.dumps(content, indent=1) + "\n", is_private=True)
+
+
+def receipt_path(target: str) -> Path:
+    """Return where the receipt of an output goes: beside a file, here for a database table."""
+    if "://" in target or target.startswith("table:"):
+        name = target.rsplit("table=", maxsplit=1)[-1].removeprefix("table:")
+        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
+        return Path(f"{safe or 'table'}.receipt.json")
+    path = Path(target.split("?", maxsplit=1)[0])
+    return path.with_name(f"{path.stem}.receipt.json")
+
+
+def apply(
+    source: Any,
+    release: Release,
+    target: str,
+    options: Options | None = None,
+    *,
+    engine: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Receipt:
+    """Draw Y for each row and write it to `target`, with a receipt beside it.
+
+    Guarantee
+        Nothing is written unless the release's audit holds; when S is in the table, the channel is
+        audited anew under this table's counts first. Rows out are rows in, less those dropped.
+
+    Raises
+    ------
+    BoundViolated
+        When the bound does not hold, for the release or on this table.
+    InvalidInput
+        For a table, column or output that does not fit.
+    """
+    options = options or Options()
+    spec = Spec.from_dict(release.table)
+    _refuse_false(release)
+    encoded = encode(release, spec.encoding)
+    start = time.perf_counter()
+    receipt_file = receipt_path(target)
+    if receipt_file.exists() and not options.force:
+        raise InvalidInput(f"{receipt_file.name} exists. Choose another output, or use --force.")
+    with open_table(source, engine) as table:
+        has_s = all(column.name in table.kinds for column in spec.sensitive)
+        check_kinds(table, (*spec.released, *(spec.sensitive if has_s else ())))
+        outside = _outside(table, options)
+        if has_s:
+            _check_here(table, spec, encoded)
+        if options.keep:
+            outside += _check_kept(table, spec, encoded, options)
+        channel = encoded.release.channel
+        subkey = options.key and subkey_of(options.key, encoded.release.fingerprint)
+        draw = Draw(
+            columns=spec.released,
+            channel=channel,
+            symbols=release.joint.x_labels,
+            missing=spec.missing,
+            unseen=options.unseen,
+            id=options.id,
+            subkey=subkey,
+            seed=options.seed,
+        )
+        columns = output_columns(encoded, spec)
+        output = Output(target, columns, options.keep, options.keep_order, options.force)
+        applied = table.apply(draw, output, progress=progress)
+        receipt = Receipt(
+            release=encoded.release.fingerprint,
+            criterion=str(release.criterion),
+            encoding=encoded.name,
+            source=table.description,
+            source_sha256=table.sha256(),
+            output=_described(target),
+            output_sha256=applied.sha256,
+            rows_in=applied.rows_in,
+            rows_out=applied.rows_out,
+            dropped=applied.dropped,
+            unseen=applied.unseen,
+            draws=options.mode if options.seed is None else "seeded: not for publication",
+            checked_on_this_table=has_s,
+            kept=options.keep,
+            outside_the_guarantee=tuple(outside),
+            nmi=encoded.nmi,
+            share_changed=encoded.share_changed,
+            seconds=time.perf_counter() - start,
+            lowlift=__version__,
+            python=platform.python_version(),
+        )
+    receipt.write(receipt_file)
+    return receipt
+
+
+def _described(target: str) -> str:
+    return target if "://" in target or target.startswith("table:") else Path(target).name
+
+
+def _refuse_false(release: Release) -> None:
+    if not release.audit.is_satisfied:
+        raise BoundViolated(
+            f"this release does not satisfy {release.criterion}; nothing was written. "
+            "Design it again with a mechanism that repairs it."
+        )
+
+
+def _outside(table: Table, options: Options) -> list[str]:
+    """List what the guarantee does not cover, for the receipt."""
+    found = []
+    if options.keep_order:
+        found.append("the order of the rows")
+    if options.seed is not None:
+        found.append("draws by a seed: who knows it can undo them")
+    if options.id is not None and options.id not in table.kinds:
+        raise InvalidInput(f"the id column {options.id!r} is not in the table.")
+    return found
+
+
+def _check_here(table: Table, spec: Spec, encoded: Encoded) -> None:
+    """Audit the channel under this table's own counts."""
+    counts = table.count([*spec.sensitive, *spec.released], missing=spec.missing)
+    if spec.missing == "drop":
+        without = counts.dropped - table.count(spec.released, missing="drop").dropped
+        if without:
+            raise InvalidInput(
+                f"{without:,} rows have no value of S, so they were not part of the design, but "
+                "would be published. Design with --missing value, or remove them."
+            )
+    found = _audit_counts(counts, spec, encoded)
+    if found is None or found.is_satisfied:
+        return
+    raise BoundViolated(
+        f"on this table the release does not satisfy {encoded.release.criterion}: "
+        f"{len(found.violations)} of {found.channel.n_y} outputs break it (leakage "
+        f"{found.leakage.lower:.4f} below, {found.leakage.upper:.4f} above). Nothing was written. "
+        "Design the release on this table."
+    )
+
+
+def _audit_counts(counts: Counts, spec: Spec, encoded: Encoded) -> Audit | None:
+    """Audit the channel under counts of S by X (by kept columns); None when no row is known.
+
+    Symbols that the design did not have are left out: their rows are refused or suppressed.
+    """
+    number = {label: x for x, label in enumerate(encoded.release.joint.x_labels)}
+    n_s, n_x = len(spec.sensitive), len(spec.released)
+    cells: dict[tuple[Label, ...], dict[tuple[Label, ...], int]] = {}
+    for symbol, amount in zip(counts.symbols, counts.counts, strict=True):
+        s, x, kept = symbol[:n_s], symbol[n_s : n_s + n_x], symbol[n_s + n_x :]
+        label: Label = x[0] if n_x == 1 else x
+        is_dropped = spec.missing == "drop" and None in x
+        if label in number and not is_dropped:
+            row = cells.setdefault((number[label], *kept), {})
+            row[s] = row.get(s, 0) + amount
+    if not cells:
+        return None
+    s_labels = list(dict.fromkeys(s for row in cells.values() for s in row))
+    table = [[row.get(s, 0) for row in cells.values()] for s in s_labels]
+    joint = quiet_joint(table, s_labels, list(cells))
+    return audit(joint, _spread(joint, encoded.release.channel), encoded.release.criterion)
+
+
+def _spread(joint: Joint, channel: Channel) -> Channel:
+    """Return the channel (x, kept) -> (y, kept); the joint's symbols are (number of x, kept)."""
+    outputs: dict[Label, list[tuple[int, int]]] = {}
+    for y in range(channel.n_y):
+        for x, weight in zip(*channel.atom(y), strict=True):
+            outputs.setdefault(x, []).append((y, weight))
+    atoms: dict[tuple[Label, ...], tuple[list[int], list[int]]] = {}
+    for place, label in enumerate(joint.x_labels):
+        number, *kept = label if isinstance(label, tuple) else (label,)
+        for y, weight in outputs[number]:
+            members, weights = atoms.setdefault((y, *kept), ([], []))
+            members.append(place)
+            weights.append(weight)
+    return Channel.from_atoms(joint, list(atoms.values()), channel.denominator, list(atoms))
+
+
+def _check_kept(table: Table, spec: Spec, encoded: Encoded, options: Options) -> list[str]:
+    """Audit Y and the kept columns together; return what is not covered, when that is accepted."""
+    used = {column.name for column in (*spec.sensitive, *spec.released)}
+    clash = sorted(set(options.keep) & used)
+    if clash:
+        raise InvalidInput(f"{clash[0]!r} is a column of S or X; it cannot be kept as it is.")
+    why = _why_not_covered(table, spec, encoded, options)
+    if not why:
+        return []
+    if not options.accept_uncovered:
+        raise BoundViolated(
+            f"with the kept columns the bound does not hold: {why}. Nothing was written. "
+            "Release those columns too (-x), leave them out, or use --accept-uncovered."
+        )
+    return [f"the kept columns ({why})"]
+
+
+def _why_not_covered(table: Table, spec: Spec, encoded: Encoded, options: Options) -> str:
+    missing = [column.name for column in spec.sensitive if column.name not in table.kinds]
+    if missing:
+        return "S is not in this table, so it cannot be told"
+    columns = []
+    for name in options.keep:
+        if name not in table.kinds:
+            raise InvalidInput(f"the kept column {name!r} is not in the table.")
+        kind = table.kinds[name]
+        if kind not in _AUDITABLE:
+            return f"{name!r} is of kind {kind}, too fine to be counted"
+        columns.append(Column(name, kind, Each() if kind == "integer" else None))
+    try:
+        # A missing value of a kept column is published as such: it counts as a value.
+        counts = table.count([*spec.sensitive, *spec.released, *columns])
+    except InvalidInput as error:
+        return f"they have too many values to be counted: {error}"
+    found = _audit_counts(counts, spec, encoded)
+    if found is None or found.is_satisfied:
+        return ""
+    return (
+        f"{len(found.violations):,} of {found.channel.n_y:,} pairs of output and kept values break "
+        f"{encoded.release.criterion}"
+    )
+
+
+def output_columns(encoded: Encoded, spec: Spec) -> tuple[OutputColumn, ...]:
+    """Return the columns that are published, with the text of each output."""
+    labels = encoded.release.channel.y_labels
+    names = [column.name for column in spec.released]
+    if encoded.name == "codes":
+        return (OutputColumn("code", "integer", tuple(str(y) for y in range(len(labels)))),)
+    if encoded.name == "groups":
+        return (OutputColumn(", ".join(names), "text", encoded.texts),)
+    parts = [label if isinstance(label, tuple) else (label,) for label in labels]
+    return tuple(
+        OutputColumn(
+            column.name,
+            column.output_kind,
+            tuple(_text(column, part[k]) for part in parts),
+        )
+        for k, column in enumerate(spec.released)
+    )
+
+
+def _text(column: Column, label: Label) -> str | None:
+    if label is None or column.output_kind == "text":
+        return None if label is None else str(label)
+    return column.text_of(label)

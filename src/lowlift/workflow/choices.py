@@ -1,0 +1,178 @@
+"""The names that a user chooses by: criteria, mechanisms, and which mechanism fits a size."""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from lowlift.certificates import State
+from lowlift.criteria import ALIP, LDP, LIP, AlphaLift, Chi2Lift, Criterion, L1Lift, MaxLift
+from lowlift.errors import InvalidInput
+from lowlift.joint import Joint
+from lowlift.mechanisms.merging import subset_merging
+from lowlift.mechanisms.optimal_merging import optimal_merging
+from lowlift.mechanisms.random_response import random_response
+from lowlift.mechanisms.subset_random_response import subset_random_response
+from lowlift.mechanisms.watchdog import watchdog
+from lowlift.release import Release
+
+__all__ = ["CRITERIA", "MECHANISMS", "Chosen", "choose", "criterion_of", "released_by"]
+
+CRITERIA = ("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha")
+MECHANISMS = (
+    "auto",
+    "watchdog",
+    "subset-merging",
+    "optimal-merging",
+    "random-response",
+    "subset-random-response",
+)
+
+#: Cells |S| |X| up to which a mechanism answers in a minute or so.
+_MOST_CELLS: Mapping[str, int] = MappingProxyType(
+    {"random-response": 20_000, "subset-random-response": 200_000, "optimal-merging": 100_000}
+)
+#: Steps |X|**2 |S| a second in merging, and the seconds that we are willing to start.
+_MERGING_RATE, _MERGING_SECONDS = 3e9, 300.0
+
+Progress = Callable[[State], object]
+
+
+def criterion_of(
+    name: str,
+    *,
+    epsilon: float | None = None,
+    split: float | None = None,
+    lower: float | None = None,
+    upper: float | None = None,
+    alpha: float | None = None,
+) -> Criterion:
+    """Return the criterion by its name and budgets in nats.
+
+    Parameters
+    ----------
+    name
+        One of `CRITERIA`.
+    epsilon, split
+        For lip and ldp the budget; for max-lift its one budget; for the others
+        ``lower = split * epsilon`` and ``upper = (1 - split) * epsilon``, split 0.5 by default.
+    lower, upper
+        The two budgets; l1, chi2 and alpha may leave `lower` out, which then is not bounded.
+    alpha
+        The order of alpha.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name, or budgets that are missing, too many or not numbers of 0 or more.
+
+    Examples
+    --------
+    >>> criterion_of("alip", epsilon=2.0, split=0.65)
+    ALIP(lower=1.3, upper=0.7)
+    >>> criterion_of("max-lift", upper=1.0)
+    MaxLift(upper=1.0)
+    """
+    if name not in CRITERIA:
+        raise InvalidInput(f"criterion must be one of {', '.join(CRITERIA)}; got {name!r}.")
+    if (alpha is None) == (name == "alpha"):
+        raise InvalidInput("alpha is the order of criterion alpha: give it there, and only there.")
+    if epsilon is not None and (lower is not None or upper is not None):
+        raise InvalidInput("give epsilon (with split), or lower and upper, not both.")
+    if split is not None and (epsilon is None or name in {"lip", "ldp", "max-lift"}):
+        raise InvalidInput("split divides epsilon between the two sides of alip, l1, chi2, alpha.")
+    if name in {"lip", "ldp", "max-lift"}:
+        return _one_budget(name, epsilon, lower, upper)
+    if epsilon is not None:
+        sides = ALIP.split(epsilon, 0.5 if split is None else split)
+        low, high = sides.lower, sides.upper
+    else:
+        if upper is None or (lower is None and name == "alip"):
+            raise InvalidInput(f"{name} needs a bound: epsilon, or lower and upper, in nats.")
+        low, high = math.inf if lower is None else lower, upper
+    if name == "alpha":
+        return AlphaLift(float(alpha or 0.0), low, high)
+    if name == "alip":
+        return ALIP(low, high)
+    return L1Lift(low, high) if name == "l1" else Chi2Lift(low, high)
+
+
+def _one_budget(
+    name: str, epsilon: float | None, lower: float | None, upper: float | None
+) -> Criterion:
+    given = epsilon if epsilon is not None or name != "max-lift" else upper
+    if given is None or lower is not None or (upper is not None and name != "max-lift"):
+        raise InvalidInput(f"{name} needs one bound: epsilon, in nats.")
+    kinds: Mapping[str, Callable[[float], Criterion]]
+    kinds = {"lip": LIP, "ldp": LDP, "max-lift": MaxLift}
+    return kinds[name](given)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A mechanism by name, and why it."""
+
+    name: str
+    reason: str
+
+
+def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
+    """Return the mechanism to run; "auto" takes the best one that the size allows.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown name, or a table with too many symbols for the mechanism.
+    """
+    if name not in MECHANISMS:
+        raise InvalidInput(f"mechanism must be one of {', '.join(MECHANISMS)}; got {name!r}.")
+    size = f"{joint.n_x:,} symbols of X by {joint.n_s:,} of S"
+    cells, is_convex = joint.n_x * joint.n_s, getattr(criterion, "is_convex", True)
+    seconds = joint.n_x**2 * joint.n_s / _MERGING_RATE
+    if name != "auto":
+        most = _MOST_CELLS.get(name)
+        if most is not None and cells > most:
+            raise InvalidInput(
+                f"{name} takes up to {most:,} cells; this table has {size}, {cells:,} cells. "
+                "Use mechanism auto or subset-merging, wider bins, or fewer columns."
+            )
+        _refuse_hours(size, seconds)
+        return Chosen(name, "asked for")
+    if is_convex and cells <= _MOST_CELLS["random-response"]:
+        return Chosen("random-response", f"{size}: small enough for the optimum")
+    if is_convex and cells <= _MOST_CELLS["subset-random-response"]:
+        reason = f"{size}: too many for the optimum in a minute"
+        return Chosen("subset-random-response", reason)
+    _refuse_hours(size, seconds)
+    why = "too many to randomise" if is_convex else f"{criterion} is not convex"
+    return Chosen("subset-merging", f"{size}; {why}")
+
+
+def _refuse_hours(size: str, seconds: float) -> None:
+    if seconds > _MERGING_SECONDS:
+        raise InvalidInput(
+            f"this table has {size}: merging them would take about {seconds / 60:,.0f} minutes. "
+            "Use wider bins or fewer columns."
+        )
+
+
+def released_by(
+    chosen: Chosen,
+    joint: Joint,
+    criterion: Criterion,
+    *,
+    time_limit: float = 60.0,
+    progress: Progress | None = None,
+) -> Release:
+    """Run the mechanism; searches stop after `time_limit` seconds with the best so far."""
+    run: Mapping[str, Callable[[Joint, Criterion], Release]] = {
+        "watchdog": watchdog,
+        "subset-merging": subset_merging,
+        "optimal-merging": functools.partial(optimal_merging, time_limit=time_limit),
+        "random-response": functools.partial(
+            random_response, time_limit=time_limit, progress=progress
+        ),
+        "subset-random-response": subset_random_response,
+    }
+    return run[chosen.name](joint, criterion)

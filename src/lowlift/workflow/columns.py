@@ -1,0 +1,162 @@
+"""Which columns of which table a release is about: asked for, found, and kept in its file."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from lowlift.errors import InvalidInput, LowliftWarning
+from lowlift.joint import Joint
+from lowlift.tables import Bins, Column, Counts, Quantiles, Table
+
+__all__ = ["Asked", "Spec", "check_kinds", "count", "quiet_joint"]
+
+_MISSING = ("value", "drop", "error")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The columns that a user names.
+
+    Parameters
+    ----------
+    sensitive, released
+        Names of the columns of S and of X; at least one each, none twice.
+    bins
+        How numeric columns become symbols, by name.
+    missing
+        What a missing value is: "value" (a symbol of its own), "drop" or "error".
+    """
+
+    sensitive: tuple[str, ...]
+    released: tuple[str, ...]
+    bins: Mapping[str, Bins] = field(default_factory=dict)
+    missing: str = "value"
+
+    def __post_init__(self) -> None:
+        names = (*self.sensitive, *self.released)
+        for side, given in (("sensitive", self.sensitive), ("released", self.released)):
+            if not given:
+                raise InvalidInput(f"{side} columns: name at least one.")
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InvalidInput(
+                f"a column is either sensitive or released, and named once; {twice[0]!r} is not. "
+                "To publish a sensitive column there is no bound to keep."
+            )
+        stray = sorted(set(self.bins) - set(names))
+        if stray:
+            raise InvalidInput(f"bins are given for {stray[0]!r}, which is not used.")
+        if self.missing not in _MISSING:
+            raise InvalidInput(
+                f"missing must be one of {', '.join(_MISSING)}; got {self.missing!r}."
+            )
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The columns as they were found, with the table's name, rows and hash; kept in a release."""
+
+    sensitive: tuple[Column, ...]
+    released: tuple[Column, ...]
+    missing: str
+    source: str
+    rows: int
+    sha256: str | None
+    #: How what is published is written: "codes", "groups" or "values"; empty before a design.
+    encoding: str = ""
+    #: Columns whose bins were taken from the data, on request.
+    from_data: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for a file."""
+        return {
+            "sensitive": [column.to_dict() for column in self.sensitive],
+            "released": [column.to_dict() for column in self.released],
+            "missing": self.missing,
+            "source": self.source,
+            "rows": self.rows,
+            "sha256": self.sha256,
+            "encoding": self.encoding,
+            "from_data": list(self.from_data),
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any] | None) -> Self:
+        """Return the columns of a release's file.
+
+        Raises
+        ------
+        InvalidInput
+            When the release was not designed on a table, or its file is damaged.
+        """
+        if saved is None:
+            raise InvalidInput(
+                "this release was not designed on a table, so its columns are not known. "
+                "Make one with lowlift design."
+            )
+        try:
+            found = cls(
+                tuple(Column.from_dict(part) for part in saved["sensitive"]),
+                tuple(Column.from_dict(part) for part in saved["released"]),
+                str(saved["missing"]),
+                str(saved["source"]),
+                int(saved["rows"]),
+                saved["sha256"],
+                str(saved["encoding"]),
+                tuple(str(name) for name in saved["from_data"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InvalidInput("the table's columns in the release are damaged.") from error
+        if found.missing not in _MISSING or not found.sensitive or not found.released:
+            raise InvalidInput("the table's columns in the release are damaged.")
+        return found
+
+
+def count(table: Table, asked: Asked) -> tuple[Joint, Spec]:
+    """Count S by X in the table: one query."""
+    sensitive = _found(table, asked.sensitive, asked.bins)
+    released = _found(table, asked.released, asked.bins)
+    counts = table.count([*sensitive, *released], missing=asked.missing)
+    spec = Spec(
+        sensitive,
+        released,
+        asked.missing,
+        table.description,
+        counts.rows,
+        table.sha256(),
+        from_data=tuple(n for n, bins in asked.bins.items() if isinstance(bins, Quantiles)),
+    )
+    return _joint(counts, len(sensitive)), spec
+
+
+def check_kinds(table: Table, columns: Sequence[Column]) -> None:
+    """Refuse a table in which a column is missing, or of another kind than at design."""
+    for column in columns:
+        found = table.kinds.get(column.name)
+        if found is None:
+            raise InvalidInput(f"the table must have the column {column.name!r}; it has not.")
+        if found != column.kind:
+            raise InvalidInput(
+                f"the column {column.name!r} must be of kind {column.kind}, as at design; here it "
+                f"is of kind {found}. Cast it, or design the release on this table."
+            )
+
+
+def _found(table: Table, names: Sequence[str], bins: Mapping[str, Bins]) -> tuple[Column, ...]:
+    return tuple(table.column(name, bins.get(name)) for name in names)
+
+
+def _joint(counts: Counts, n_sensitive: int) -> Joint:
+    if not counts.rows:
+        raise InvalidInput("no rows are left to count: every one has a missing value.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowliftWarning)
+        return counts.joint(n_sensitive)
+
+
+def quiet_joint(counts: Any, s_labels: Iterable[Any], x_labels: Iterable[Any]) -> Joint:
+    """Return a joint of counts; one value of S only is nothing to warn of here: lifts are 1."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowliftWarning)
+        return Joint.from_counts(counts, s_labels, x_labels)

@@ -1,0 +1,137 @@
+"""Audit a table's columns as they are; design a release of them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lowlift.audit import Audit, audit
+from lowlift.channel import Channel
+from lowlift.criteria import Criterion
+from lowlift.encodings import Encoded, default_encoding, encode
+from lowlift.joint import Joint, Label
+from lowlift.measures import bayes_vulnerability
+from lowlift.release import Release
+from lowlift.sampling import LiftIntervals, lift_intervals
+from lowlift.tables import open_table
+from lowlift.workflow.choices import Chosen, Progress, choose, released_by
+from lowlift.workflow.columns import Asked, Spec, count, quiet_joint
+
+__all__ = ["Design", "TableAudit", "audit_table", "design", "guesses", "per_column"]
+
+
+@dataclass(frozen=True, eq=False)
+class TableAudit:
+    """What publishing columns as they are would reveal."""
+
+    spec: Spec
+    audit: Audit
+    #: The verdict on each sensitive column alone, when there are several.
+    columns: tuple[tuple[str, Audit], ...]
+    intervals: LiftIntervals
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether the bound holds for S, and for each of its columns."""
+        return self.audit.is_satisfied and all(part.is_satisfied for _, part in self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A release of a table's columns, and how it was chosen."""
+
+    release: Release
+    spec: Spec
+    chosen: Chosen
+    encoded: Encoded
+    columns: tuple[tuple[str, Audit], ...]
+    intervals: LiftIntervals
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether the bound holds for what is published, and for each sensitive column."""
+        parts = (self.release.audit, self.encoded.release.audit, *(a for _, a in self.columns))
+        return all(part.is_satisfied for part in parts)
+
+
+def audit_table(
+    source: Any, asked: Asked, criterion: Criterion, *, engine: str | None = None
+) -> TableAudit:
+    """Return the verdict on publishing the columns as they are.
+
+    Guarantee
+        Exact for the table as the population; `intervals` say what a sample supports.
+    """
+    with open_table(source, engine) as table:
+        joint, spec = count(table, asked)
+    channel = Channel.identity(joint)
+    return TableAudit(
+        spec,
+        audit(joint, channel, criterion),
+        per_column(joint, channel, criterion, spec),
+        lift_intervals(joint, channel),
+    )
+
+
+def design(
+    source: Any,
+    asked: Asked,
+    criterion: Criterion,
+    *,
+    mechanism: str = "auto",
+    encoding: str | None = None,
+    time_limit: float = 60.0,
+    engine: str | None = None,
+    progress: Progress | None = None,
+) -> Design:
+    """Count the table and return a release of its columns that satisfies the criterion.
+
+    Raises
+    ------
+    InvalidInput
+        For columns, sizes, mechanisms or encodings that do not fit.
+    BoundViolated
+        When the encoding breaks the bound.
+    """
+    with open_table(source, engine) as table:
+        joint, spec = count(table, asked)
+    chosen = choose(mechanism, joint, criterion)
+    release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
+    encoded = encode(release, encoding or default_encoding(release))
+    spec = replace(spec, encoding=encoded.name)
+    release = release.with_table(spec.to_dict())
+    return Design(
+        release,
+        spec,
+        chosen,
+        encoded,
+        per_column(joint, encoded.release.channel, criterion, spec),
+        lift_intervals(joint, encoded.release.channel),
+    )
+
+
+def per_column(
+    joint: Joint, channel: Channel, criterion: Criterion, spec: Spec
+) -> tuple[tuple[str, Audit], ...]:
+    """Return the audit of each sensitive column alone, when there are several.
+
+    For a convex criterion they follow from the joint's verdict; for others they need not.
+    """
+    if len(spec.sensitive) == 1:
+        return ()
+    return tuple(
+        (column.name, audit(marginal(joint, k), channel, criterion))
+        for k, column in enumerate(spec.sensitive)
+    )
+
+
+def marginal(joint: Joint, place: int) -> Joint:
+    """Return the counts of one sensitive column by X, from those of several."""
+    sums: dict[Label, Any] = {}
+    for row, label in zip(joint.counts, joint.s_labels, strict=True):
+        name = label[place] if isinstance(label, tuple) else label
+        sums[name] = row if name not in sums else sums[name] + row
+    return quiet_joint(list(sums.values()), list(sums), joint.x_labels)
+
+
+def guesses(joint: Joint, channel: Channel) -> tuple[float, float]:
+    """Return how often the best guess of S is right, before and after seeing Y."""
+    return float(joint.p_s.max()), bayes_vulnerability(joint, channel)

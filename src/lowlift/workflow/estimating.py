@@ -1,0 +1,51 @@
+"""P(X) back from a published table and its codebook."""
+
+from dataclasses import dataclass
+
+from lowlift.codebook import Codebook
+from lowlift.errors import InvalidInput
+from lowlift.estimation import Estimate, estimate
+from lowlift.tables import OutputColumn, open_table
+from lowlift.workflow.checking import counts_of_outputs
+
+__all__ = ["TableEstimate", "estimate_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class TableEstimate:
+    """What a published table says of X."""
+
+    codebook: Codebook
+    rows: int
+    estimate: Estimate
+
+
+def estimate_table(
+    published: str, codebook_file: str, *, level: float = 0.95, engine: str | None = None
+) -> TableEstimate:
+    """Estimate the distribution of X by maximum likelihood from the channel alone.
+
+    Raises
+    ------
+    InvalidInput
+        For files that do not fit together.
+    """
+    codebook = Codebook.from_json(codebook_file)
+    columns = tuple(
+        OutputColumn(str(part["name"]), str(part["kind"]), tuple(part["texts"]))
+        for part in codebook.columns or ()
+    )
+    if not columns:
+        raise InvalidInput("the codebook must say which columns were published; it does not.")
+    if codebook.channel is None:
+        raise InvalidInput(
+            "the codebook was rounded, so its channel is not known; an estimate needs it exact."
+        )
+    with open_table(published, engine, is_text=True) as table:
+        counts, unknown = counts_of_outputs(table, columns)
+    if unknown:
+        raise InvalidInput(
+            f"{unknown:,} of {unknown + sum(counts):,} rows are no output of the codebook: "
+            "it belongs to another table."
+        )
+    return TableEstimate(codebook, sum(counts), estimate(codebook.channel, counts, level))

@@ -1,0 +1,59 @@
+"""Keys for draws that repeat: 32 random bytes in a file that only its owner can read."""
+
+import hashlib
+import hmac
+import os
+from pathlib import Path
+
+from lowlift.errors import InvalidInput
+
+__all__ = ["new_key", "read_key", "subkey_of"]
+
+_SIZE = 32
+
+
+def new_key(path: str | os.PathLike[str]) -> Path:
+    """Write a new key, mode 0600; never over a file that is there."""
+    path = Path(path)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise InvalidInput(f"{path.name} exists; a key is never overwritten.") from error
+    except OSError as error:
+        raise InvalidInput(f"{path.name} cannot be written: {error.strerror}.") from error
+    with os.fdopen(handle, "wb") as file:
+        file.write(os.urandom(_SIZE))
+    return path
+
+
+def read_key(path: str | os.PathLike[str]) -> bytes:
+    """Return the key in a file.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read, is not 32 bytes, or others may read it.
+    """
+    path = Path(path)
+    try:
+        mode, key = path.stat().st_mode, path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path.name} cannot be read: {error.strerror}.") from error
+    if len(key) != _SIZE:
+        raise InvalidInput(
+            f"a key must be {_SIZE} bytes; {path.name} has {len(key)}. Make one: lowlift key new."
+        )
+    if mode & 0o077:
+        raise InvalidInput(f"{path.name} must be readable by its owner only: chmod 600 it.")
+    return key
+
+
+def subkey_of(key: bytes, fingerprint: str) -> bytes:
+    """Return the key of one release's draws: HMAC-SHA-256 of its fingerprint.
+
+    Examples
+    --------
+    >>> len(subkey_of(bytes(32), "ab" * 32))
+    32
+    """
+    return hmac.new(key, fingerprint.encode(), hashlib.sha256).digest()

@@ -1,0 +1,107 @@
+"""Design, apply and verify in one; and what may be published about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lowlift.codebook import Codebook
+from lowlift.criteria import Criterion
+from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.files import check_writable
+from lowlift.workflow.applying import Options, Receipt, apply, output_columns, receipt_path
+from lowlift.workflow.checking import Verification, verify
+from lowlift.workflow.choices import Progress
+from lowlift.workflow.columns import Asked
+from lowlift.workflow.designing import Design, design
+
+__all__ = ["Sanitized", "codebook_of", "refuse_existing", "sanitize"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sanitized:
+    """What `sanitize` made: the design, the receipt, what was verified, and the files."""
+
+    design: Design
+    receipt: Receipt
+    verification: Verification
+    files: dict[str, Path]
+    #: What to know before the codebook is published.
+    warnings: tuple[str, ...]
+
+
+def codebook_of(made: Design, round_to: float | None = None) -> Codebook:
+    """Return what may be published of a design: the channel and P(x|y), nothing of S."""
+    columns = [
+        {"name": column.name, "kind": column.kind, "texts": list(column.texts)}
+        for column in output_columns(made.encoded, made.spec)
+    ]
+    return Codebook.of(made.encoded, columns, round_to=round_to)
+
+
+def refuse_existing(*paths: Path | None, force: bool, source: Any = None) -> None:
+    """Refuse files that exist, unless they may be overwritten, or that cannot be written.
+
+    The table itself, or the same file twice, is refused in any case.
+    """
+    found = [path for path in paths if path is not None]
+    for path in found:
+        if path.exists() and not force:
+            raise InvalidInput(f"{path.name} exists. Choose another name, or use --force.")
+        check_writable(path)
+    places = [path.resolve() for path in found]
+    if isinstance(source, str) and Path(source).exists():
+        places.append(Path(source).resolve())
+    if len(set(places)) < len(places):
+        raise InvalidInput("outputs must differ from each other and from the table.")
+
+
+def sanitize(
+    source: Any,
+    asked: Asked,
+    criterion: Criterion,
+    target: str,
+    options: Options | None = None,
+    *,
+    mechanism: str = "auto",
+    encoding: str | None = None,
+    round_to: float | None = None,
+    time_limit: float = 60.0,
+    engine: str | None = None,
+    design_progress: Progress | None = None,
+    apply_progress: Callable[[int, int], object] | None = None,
+) -> Sanitized:
+    """Design a release of a table, publish by it, and verify what was written.
+
+    Beside the output: its receipt, the release (confidential) and the codebook (public).
+    """
+    options = options or Options()
+    receipt = receipt_path(target)
+    stem = receipt.name.removesuffix(".receipt.json")
+    files = {
+        "release": receipt.with_name(f"{stem}.release.json"),
+        "codebook": receipt.with_name(f"{stem}.codebook.json"),
+        "receipt": receipt,
+    }
+    refuse_existing(*files.values(), force=options.force, source=source)
+    made = design(
+        source,
+        asked,
+        criterion,
+        mechanism=mechanism,
+        encoding=encoding,
+        time_limit=time_limit,
+        engine=engine,
+        progress=design_progress,
+    )
+    if not made.is_satisfied:
+        raise BoundViolated(
+            f"{made.chosen.name} does not satisfy {criterion} for each sensitive column alone; "
+            "nothing was written. Use alip, ldp or alpha, which protect each of them."
+        )
+    book = codebook_of(made, round_to)
+    written = apply(source, made.release, target, options, engine=engine, progress=apply_progress)
+    made.release.to_json(files["release"])
+    book.to_json(files["codebook"])
+    found = verify(str(files["release"]), against=source, published=target, engine=engine)
+    return Sanitized(made, written, found, files, tuple(book.warnings))
