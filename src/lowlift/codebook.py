@@ -7,7 +7,6 @@ P_S, no counts and no rows.
 import json
 import math
 import os
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -30,6 +29,7 @@ from lowlift.criteria import (
 )
 from lowlift.encodings import ENCODINGS, Encoded, is_deterministic
 from lowlift.errors import InvalidInput
+from lowlift.files import write_text
 from lowlift.joint import Joint, Label, check_labels
 
 __all__ = ["Codebook", "guarantee_of"]
@@ -159,9 +159,15 @@ class Codebook:
         )
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the codebook to a file, in full or not at all, readable as the umask allows."""
+        """Write the codebook to a file, in full or not at all, readable as the umask allows.
+
+        Raises
+        ------
+        InvalidInput
+            When the folder is not there or cannot be written to.
+        """
         text = json.dumps(self._as_dict(), allow_nan=False, indent=1)
-        _write(Path(path), text + "\n")
+        write_text(path, text + "\n", is_private=False)
 
     def _as_dict(self) -> dict[str, Any]:
         outputs = []
@@ -557,18 +563,3 @@ def _read(path: Path, name: str) -> dict[str, Any]:
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(word)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file in full or not at all; the umask says who may read it."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise

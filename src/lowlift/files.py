@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["check_writable", "sha256_of", "write_text"]
+__all__ = ["check_writable", "sha256_of", "write_bytes", "write_text"]
 
 _CHUNK = 1 << 20
 
@@ -17,13 +17,18 @@ def write_text(path: str | os.PathLike[str], text: str, *, is_private: bool) -> 
 
     A run that is killed leaves the file as it was.
     """
+    write_bytes(path, text.encode("utf-8"), is_private=is_private)
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes, *, is_private: bool) -> None:
+    """Write a file atomically; see `write_text`."""
     path = Path(path)
     check_writable(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     draft = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         if not is_private:

@@ -131,7 +131,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
             time.sleep(0.005)
         os.killpg(process.pid, signal.SIGINT)
         stdout, stderr = process.communicate(timeout=30)
-    assert (process.returncode, stdout) == (130, ""), stderr
+    # Both are 130 in a shell; Python ends by the signal when it came within exec("...").
+    assert process.returncode in {130, -signal.SIGINT}, stderr
+    assert stdout == ""
     assert "Traceback" not in stderr
     assert stderr.count("\n") <= 1
     kept = lines(pieces)

@@ -368,14 +368,14 @@ SCRIPT = """
     from lowlift import Channel
     from lowlift.tables import Draw, Output, OutputColumn, open_table
 
-    def stop(*_):
+    def stop(*_, **__):
         print("ready", flush=True)
         time.sleep(60)
 
     source, target, moment = sys.argv[1:]
     if moment == "publishing":
-        import lowlift.tables.targets.files as files
-        files.publish_file = stop
+        from lowlift.tables.targets import database, files
+        files.publish_file = database.publish_file = stop
     with open_table(source) as table:
         draw = Draw((table.column("x"),), Channel([[1, 1]]), ("a",))
         column = OutputColumn("y", "text", ("u", "v"))
@@ -412,7 +412,7 @@ def test_a_killed_run_leaves_no_half_file(files, tmp_path, moment, exists):
     assert not exists or target.read_text() == "what was there"
     left = [path for path in tmp_path.iterdir() if path.name.startswith(".safe.parquet")]
     assert len(left) == 1
-    assert stat.S_IMODE(left[0].stat().st_mode) == 0o600
+    assert moment == "publishing" or stat.S_IMODE(left[0].stat().st_mode) == 0o600
 
 
 def test_a_killed_run_leaves_no_half_table(files, tmp_path, postgres):
@@ -437,3 +437,18 @@ def test_temporary_folders_are_removed(files, tmp_path, monkeypatch):
         assert list(private.iterdir()) == [folder]
         assert not list(Path(folder).glob("spool*"))
     assert not list(private.iterdir())
+
+
+def test_what_a_killed_run_left_in_private_is_removed(files, tmp_path, monkeypatch):
+    private = tmp_path / "private"
+    private.mkdir()
+    monkeypatch.setenv("TMPDIR", str(private))
+    source = files.put({"x": ("text", ["a"] * 1000), "n": ("integer", range(1000))})
+    killed(tmp_path, source, str(tmp_path / "safe.parquet"), "rows")
+    left = list(private.iterdir())
+    assert left
+    monkeypatch.setattr("tempfile.tempdir", str(private))
+    (private / "lowlift-of-others").mkdir()
+    with open_table(source), open_table(source):
+        assert len(list(private.iterdir())) == 3  # the two in use are not abandoned
+    assert [path.name for path in private.iterdir()] == ["lowlift-of-others"]

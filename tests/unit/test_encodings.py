@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import lowlift as ll
+from lowlift import encodings
 from lowlift.encodings import MOST_ENTRIES, default_encoding, encode, is_deterministic
 from lowlift.errors import BoundViolated, InvalidInput
 from oracles import rational
@@ -176,20 +177,55 @@ def test_values_of_lift_one_keep_it_exactly():
 
 
 def test_values_of_rare_symbols_get_some_fresh_draws():
-    """A symbol of weight 1e-10 is rounded too coarsely for the lift of its atom to stay."""
-    rng = np.random.default_rng(1)
-    for scale in (10**4, 10**6, 10**8):
-        counts = rng.integers(1, 50, (3, 12))
-        counts[:, :8] *= scale
-    release = ll.random_response(ll.Joint.from_counts(counts), ll.LIP(0.3), time_limit=5)
-    assert not is_deterministic(release.channel)
+    """Weights of 1e-10 are too coarse for a bound that is met: draws from P_X make room."""
+    big, size = 10**9, 1 << 48
+    table = [[3 * big, big, 2], [big, 3 * big, 2]]
+    first = [(5 << 45) + 1, (3 << 45) - 3, size]
+    rows = [[w, size - w] for w in first]
+    joint = ll.Joint.from_counts(table)
+    criterion = ll.ALIP(*rational.tight_budgets((table, rows)))
+    release = ll.Release.of(joint, ll.Channel(rows), criterion)
+    assert release.audit.is_satisfied
+    rounded = ll.Channel.from_probabilities(product(release))
+    assert not ll.audit(joint, rounded, criterion).is_satisfied
     encoded = encode(release, "values")
     assert encoded.release.audit.is_satisfied
     assert law_error(encoded) <= 2.0**-40
-    # Every value can follow every other, by at most 2**-12 of the rows.
-    assert (encoded.channel.weights[:8] > 0).all()
     off = np.abs(encoded.channel.p_y_given_x - product(release)).sum(axis=1)
-    assert off.max() <= 2 * 2.0**-12
+    assert 0 < off.max() <= 2 * 2.0**-12
+
+
+@settings(max_examples=60)
+@given(releases())
+def test_the_product_is_rounded_from_integers(release):
+    """No machine's floats enter, so that keyed draws are the same everywhere."""
+    table, rows = release
+    joint, channel = joint_of(table), ll.Channel(rows)
+    places, found = encodings._mixture(joint, channel)
+    n_x = [sum(map(Fraction, column)) for column in zip(*table, strict=True)]
+    masses = [
+        sum(n * row[y] for n, row in zip(n_x, rows, strict=True)) for y in range(len(rows[0]))
+    ]
+    for place, weight in zip(places.tolist(), found.tolist(), strict=True):
+        x, other = divmod(place, len(n_x))
+        truth = sum(
+            Fraction(rows[x][y], channel.denominator) * n_x[other] * rows[other][y] / masses[y]
+            for y in range(len(masses))
+        )
+        assert abs(Fraction(weight, 1 << 48) - truth) <= Fraction(2, 1 << 48)
+    assert np.bincount(places // len(n_x), found).tolist() == [2.0**48] * len(n_x)
+
+
+def test_pairs_and_tables_make_the_same_product(monkeypatch):
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.full(5, 0.3), 7) * (rng.random((7, 5)) < 0.8)
+    channel = ll.Channel.from_probabilities(shares / shares.sum(axis=1, keepdims=True))
+    joint = ll.Joint.from_counts(rng.integers(1, 50, (3, 7)))
+    places, weights = encodings._mixture(joint, channel)
+    monkeypatch.setattr(encodings, "MOST_ENTRIES", 0)
+    again, same = encodings._mixture(joint, channel)
+    assert places.tolist() == again.tolist()
+    assert weights.tolist() == same.tolist()
 
 
 def test_values_break_a_criterion_that_is_not_convex():

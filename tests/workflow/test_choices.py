@@ -66,7 +66,7 @@ def table(n_s, n_x):
 def test_auto_takes_the_best_that_the_size_allows():
     assert choose("auto", table(5, 17), ll.LIP(1.0)).name == "random-response"
     assert choose("auto", table(30, 1000), ll.LIP(1.0)).name == "subset-random-response"
-    assert choose("auto", table(100, 3000), ll.LIP(1.0)).name == "subset-merging"
+    assert choose("auto", table(20, 3000), ll.LIP(1.0)).name == "subset-merging"
     chosen = choose("auto", table(5, 17), ll.L1Lift(1.0, 1.0))
     assert chosen.name == "subset-merging"
     assert "not convex" in chosen.reason

@@ -67,9 +67,19 @@ def estimate(
         }
         for k, label in enumerate(found.codebook.x_labels)
     ]
-    screens.print_json(
-        {"rows": found.rows, "level": level, "is_consistent": result.is_consistent, "x": values}
-    )
+    labels = result.x_labels
+    totals = [
+        {
+            "values": [labels[x] for x in block.symbols],
+            "total": block.total,
+            "low": block.low,
+            "high": block.high,
+        }
+        for block in result.blocks
+        if len(block.symbols) > 1
+    ]
+    data = {"rows": found.rows, "level": level, "is_consistent": result.is_consistent}
+    screens.print_json(data | {"x": values, "totals": totals, "notes": result.notes})
 
 
 def show(
@@ -82,8 +92,7 @@ def show(
 
     found = Release.from_json(release)
     if json:
-        data = screens.audit_data(found.audit) | dict(screens.release_lines(found))
-        screens.print_json(data)
+        screens.print_json(screens.release_data(found))
     else:
         screens.release_screen(found)
 

@@ -29,6 +29,7 @@ __all__ = [
     "estimate_screen",
     "print_json",
     "receipt_screen",
+    "release_data",
     "release_screen",
     "table",
     "verification_screen",
@@ -290,6 +291,28 @@ def release_screen(release: "Release") -> None:
         rows.append((str(y), f"{audit.p_y[y]:.4f}", words + more, *ends))
     title = f"{len(rows)} of {release.channel.n_y:,} outputs, by share"
     table(("code", "share", "stands for", "min lift", "max lift"), rows, title)
+
+
+def release_data(release: "Release") -> dict[str, Any]:
+    """Return a release's numbers, and what each output stands for."""
+    p_x_given_y, labels = release.p_x_given_y, release.joint.x_labels
+    outputs = [
+        {
+            "code": y,
+            "share": float(release.audit.p_y[y]),
+            "min_lift": float(release.audit.lift[:, y].min()),
+            "max_lift": float(release.audit.lift[:, y].max()),
+            "stands_for": [
+                {"value": labels[x], "probability": float(p_x_given_y[x, y])}
+                for x in sorted(release.channel.atom(y)[0])
+            ],
+        }
+        for y in range(release.channel.n_y)
+    ]
+    bound = release.certificate.upper_bound if release.certificate else None
+    sizes = {"s": release.joint.n_s, "x": release.joint.n_x, "y": release.channel.n_y}
+    data = audit_data(release.audit) | {"mechanism": release.mechanism, "upper_bound": bound}
+    return data | {"sizes": sizes, "fingerprint": release.fingerprint, "channel": outputs}
 
 
 def release_lines(release: "Release") -> list[tuple[str, str]]:

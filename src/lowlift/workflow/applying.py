@@ -17,8 +17,8 @@ from lowlift.joint import Joint, Label
 from lowlift.release import Release
 from lowlift.tables import Column, Counts, Draw, Each, Output, OutputColumn, Table, open_table
 from lowlift.version import __version__
-from lowlift.workflow.columns import Spec, check_kinds, quiet_joint
-from lowlift.workflow.keys import subkey_of
+from lowlift.workflow.columns import Spec, check_kinds, per_column, quiet_joint
+from lowlift.workflow.keys import KEY_SIZE, subkey_of
 
 __all__ = ["Options", "Receipt", "apply", "output_columns", "receipt_path"]
 
@@ -60,6 +60,13 @@ class Options:
     def __post_init__(self) -> None:
         if (self.id is None) != (self.key is None):
             raise InvalidInput("keyed draws need both an id column and a key file.")
+        if self.key is not None and len(self.key) != KEY_SIZE:
+            raise InvalidInput(f"a key must be {KEY_SIZE} bytes; got {len(self.key)}.")
+        if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
+            raise InvalidInput(f"seed must be a whole number, 0 or more; got {self.seed!r}.")
+        twice = sorted({name for name in self.keep if self.keep.count(name) > 1})
+        if twice:
+            raise InvalidInput(f"{twice[0]!r} is kept twice; name it once.")
         if self.id is not None and self.seed is not None:
             raise InvalidInput("give a key or a seed, not both; a seed is for tests only.")
         if self.unseen not in {"error", "suppress"}:
@@ -139,8 +146,8 @@ def apply(
     """
     options = options or Options()
     spec = Spec.from_dict(release.table)
-    _refuse_false(release)
     encoded = encode(release, spec.encoding)
+    _refuse_false(encoded, spec)
     start = time.perf_counter()
     receipt_file = receipt_path(target)
     if receipt_file.exists() and not options.force:
@@ -198,8 +205,10 @@ def _described(target: str) -> str:
     return target if "://" in target or target.startswith("table:") else Path(target).name
 
 
-def _refuse_false(release: Release) -> None:
-    if not release.audit.is_satisfied:
+def _refuse_false(encoded: Encoded, spec: Spec) -> None:
+    release = encoded.release
+    parts = per_column(release.joint, release.channel, release.criterion, spec)
+    if not all(part.is_satisfied for part in (release.audit, *(found for _, found in parts))):
         raise BoundViolated(
             f"this release does not satisfy {release.criterion}; nothing was written. "
             "Design it again with a mechanism that repairs it."
@@ -228,8 +237,8 @@ def _check_here(table: Table, spec: Spec, encoded: Encoded) -> None:
                 f"{without:,} rows have no value of S, so they were not part of the design, but "
                 "would be published. Design with --missing value, or remove them."
             )
-    found = _audit_counts(counts, spec, encoded)
-    if found is None or found.is_satisfied:
+    found = _first_broken(counts, spec, encoded)
+    if found is None:
         return
     raise BoundViolated(
         f"on this table the release does not satisfy {encoded.release.criterion}: "
@@ -239,10 +248,11 @@ def _check_here(table: Table, spec: Spec, encoded: Encoded) -> None:
     )
 
 
-def _audit_counts(counts: Counts, spec: Spec, encoded: Encoded) -> Audit | None:
-    """Audit the channel under counts of S by X (by kept columns); None when no row is known.
+def _first_broken(counts: Counts, spec: Spec, encoded: Encoded) -> Audit | None:
+    """Return the first false audit under counts of S by X (by kept columns), None when all hold.
 
-    Symbols that the design did not have are left out: their rows are refused or suppressed.
+    S is audited as a whole and column by column. Symbols that the design did not have are left
+    out: their rows are refused or suppressed.
     """
     number = {label: x for x, label in enumerate(encoded.release.joint.x_labels)}
     n_s, n_x = len(spec.sensitive), len(spec.released)
@@ -259,7 +269,10 @@ def _audit_counts(counts: Counts, spec: Spec, encoded: Encoded) -> Audit | None:
     s_labels = list(dict.fromkeys(s for row in cells.values() for s in row))
     table = [[row.get(s, 0) for row in cells.values()] for s in s_labels]
     joint = quiet_joint(table, s_labels, list(cells))
-    return audit(joint, _spread(joint, encoded.release.channel), encoded.release.criterion)
+    channel, criterion = _spread(joint, encoded.release.channel), encoded.release.criterion
+    parts = per_column(joint, channel, criterion, spec)
+    every = (audit(joint, channel, criterion), *(found for _, found in parts))
+    return next((found for found in every if not found.is_satisfied), None)
 
 
 def _spread(joint: Joint, channel: Channel) -> Channel:
@@ -312,8 +325,8 @@ def _why_not_covered(table: Table, spec: Spec, encoded: Encoded, options: Option
         counts = table.count([*spec.sensitive, *spec.released, *columns])
     except InvalidInput as error:
         return f"they have too many values to be counted: {error}"
-    found = _audit_counts(counts, spec, encoded)
-    if found is None or found.is_satisfied:
+    found = _first_broken(counts, spec, encoded)
+    if found is None:
         return ""
     return (
         f"{len(found.violations):,} of {found.channel.n_y:,} pairs of output and kept values break "

@@ -1,21 +1,20 @@
 """Verify from scratch: a release, the table it was made from, what was published; no solver."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lowlift.composition import Together, audit_together
-from lowlift.encodings import encode
+from lowlift.encodings import Encoded, encode
 from lowlift.errors import InvalidInput
+from lowlift.estimation import estimate
 from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.tables import Column, OutputColumn, Table, open_table
 from lowlift.workflow.applying import output_columns, receipt_path
-from lowlift.workflow.columns import Spec, check_kinds
+from lowlift.workflow.columns import Spec, check_kinds, per_column
 
 __all__ = ["Check", "Verification", "audit_releases", "counts_of_outputs", "verify"]
 
@@ -77,11 +76,16 @@ def verify(
     encoded = encode(release, spec.encoding)
     words = f"published as {encoded.name}"
     checks.append(Check("it holds as published", encoded.release.audit.is_satisfied, words))
+    parts = per_column(release.joint, encoded.channel, release.criterion, spec)
+    if parts:
+        held = [name for name, found in parts if found.is_satisfied]
+        words = f"{len(held)} of {len(parts)} sensitive columns"
+        checks.append(Check("it holds for each alone", len(held) == len(parts), words))
     if against is not None:
         with open_table(against, engine) as table:
             checks.append(_same_counts(table, spec, release.joint))
     if published is not None:
-        checks += _published(published, output_columns(encoded, spec), release, engine)
+        checks += _published(published, output_columns(encoded, spec), encoded, spec, engine)
     return Verification(tuple(checks))
 
 
@@ -99,30 +103,41 @@ def _same_counts(table: Table, spec: Spec, joint: Joint) -> Check:
 
 
 def _published(
-    path: str, columns: Sequence[OutputColumn], release: Release, engine: str | None
+    path: str, columns: Sequence[OutputColumn], encoded: Encoded, spec: Spec, engine: str | None
 ) -> list[Check]:
-    kept, rows = _receipt(path)
+    receipt = _receipt(path)
     with open_table(path, engine, is_text=True) as table:
-        expected = {column.name for column in columns} | set(kept)
+        expected = {column.name for column in columns} | set(receipt.get("kept", ()))
         extra = sorted(set(table.kinds) ^ expected)
-        checks = [
-            Check(
-                "it has the released columns and no others",
-                not extra,
-                f"{len(expected)} columns" if not extra else f"{len(extra)} differ",
-            )
-        ]
+        words = f"{len(extra)} differ" if extra else f"{len(expected)}"
+        checks = [Check("it has the released columns and no others", not extra, words)]
         if extra:
             return checks
         counts, unknown = counts_of_outputs(table, columns)
-    detail = f"{unknown:,} of {sum(counts) + unknown:,} rows are no output of the release"
-    checks.append(Check("every row is an output", unknown == 0, detail))
-    if rows is not None:
         total = sum(counts) + unknown
-        checks.append(Check("as many rows as the receipt", rows == total, f"{total:,} rows"))
-    if release.joint.is_counted and unknown == 0:
-        checks.append(_plausible(release, columns, counts))
+        words = f"{unknown:,} of {total:,} rows are no output of the release"
+        checks.append(Check("every row is an output", unknown == 0, words))
+        if receipt:
+            checks += _as_receipt(receipt, total, table.sha256(), encoded)
+    if unknown == 0 and encoded.release.joint.is_counted:
+        is_here = receipt.get("source_sha256", spec.sha256) == spec.sha256
+        is_here = is_here and receipt.get("rows_in", spec.rows) == spec.rows
+        checks.append(_plausible(encoded, counts) if is_here else _possible(encoded, counts))
     return checks
+
+
+def _as_receipt(
+    receipt: Mapping[str, Any], rows: int, sha256: str | None, encoded: Encoded
+) -> list[Check]:
+    """Check that the receipt is of this file and this release."""
+    same_release = receipt["release"] == encoded.release.fingerprint
+    same_file = receipt["output_sha256"] in {None, sha256}
+    return [
+        Check("as many rows as the receipt", rows == receipt["rows_out"], f"{rows:,} rows"),
+        Check("the receipt is of this release", same_release, str(receipt["release"])[:16]),
+        Check("the file is as it was written", same_file, f"SHA-256 {str(sha256)[:16]}"),
+        Check("draws", is_ok=True, detail=str(receipt["draws"])),
+    ]
 
 
 def counts_of_outputs(table: Table, columns: Sequence[OutputColumn]) -> tuple[list[int], int]:
@@ -147,35 +162,49 @@ def counts_of_outputs(table: Table, columns: Sequence[OutputColumn]) -> tuple[li
     return counts, unknown
 
 
-def _receipt(path: str) -> tuple[list[str], int | None]:
-    """Return the kept columns and the rows that the receipt beside a published table says."""
+def _receipt(path: str) -> dict[str, Any]:
+    """Return the receipt beside a published table; empty when there is none."""
     file = receipt_path(path)
-    if not Path(file).exists():
-        return [], None
+    if not file.exists():
+        return {}
+    names = ("kept", "rows_in", "rows_out", "release", "output_sha256", "source_sha256", "draws")
     try:
-        saved = json.loads(Path(file).read_text("utf-8"))
-        return [str(name) for name in saved["kept"]], int(saved["rows_out"])
+        saved = json.loads(file.read_text("utf-8"))
+        return {name: saved[name] for name in names}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"{Path(file).name} is no receipt, or is damaged.") from error
+        raise InvalidInput(f"{file.name} is no receipt, or is damaged.") from error
 
 
-def _plausible(release: Release, columns: Sequence[OutputColumn], counts: list[int]) -> Check:
-    """Test whether the published frequencies fit the channel (a chi-square test)."""
+def _plausible(encoded: Encoded, counts: Sequence[int]) -> Check:
+    """Test whether the published frequencies fit the release (a chi-square test)."""
     from scipy import stats
 
-    encoded = encode(release, Spec.from_dict(release.table).encoding)
-    expected = encoded.release.audit.p_y * sum(counts)
-    # Outputs that texts do not tell apart do not occur: labels differ.
-    enough = expected >= 5
-    observed = np.array(counts, np.float64)
-    pairs = [(observed[enough], expected[enough])]
-    if not enough.all():
-        pairs.append((observed[~enough].sum(keepdims=True), expected[~enough].sum(keepdims=True)))
-    o, e = (np.concatenate(part) for part in zip(*pairs, strict=True))
-    statistic = float(((o - e) ** 2 / np.maximum(e, 1e-300)).sum())
-    value = float(stats.chi2.sf(statistic, max(1, len(o) - 1)))
-    detail = f"chi-square p = {value:.3g} over {len(o)} of {len(columns[0].texts)} outputs"
+    pools = _pooled(counts, (encoded.release.audit.p_y * sum(counts)).tolist())
+    statistic = sum((o - e) ** 2 / e for o, e in pools)
+    value = float(stats.chi2.sf(statistic, len(pools) - 1)) if len(pools) > 1 else 1.0
+    detail = f"chi-square p = {value:.3g} over {len(pools)} outputs"
     return Check("frequencies fit the release", value > _UNLIKELY, detail)
+
+
+def _pooled(counts: Sequence[int], expected: Sequence[float]) -> list[tuple[float, float]]:
+    """Return observed and expected rows, rare outputs pooled until five of them are expected."""
+    pools, observed, mass = list[tuple[float, float]](), 0.0, 0.0
+    for more, count in sorted(zip(expected, counts, strict=True)):
+        observed, mass = observed + count, mass + more
+        if mass >= 5:
+            pools.append((observed, mass))
+            observed = mass = 0.0
+    if mass and pools:
+        last = pools.pop()
+        pools.append((last[0] + observed, last[1] + mass))
+    return pools or [(observed, mass)]
+
+
+def _possible(encoded: Encoded, counts: Sequence[int]) -> Check:
+    """Test whether any P(X) explains the published frequencies: for another table than designed."""
+    found = estimate(encoded.channel, list(counts), 1 - _UNLIKELY)
+    words = "published from another table than designed on; some P(X) explains it"
+    return Check("frequencies fit the channel", found.is_consistent, words)
 
 
 def audit_releases(files: Sequence[str]) -> tuple[list[Release], Together]:

@@ -31,7 +31,7 @@ MECHANISMS = (
 
 #: Cells |S| |X| up to which a mechanism answers in a minute or so.
 _MOST_CELLS: Mapping[str, int] = MappingProxyType(
-    {"random-response": 20_000, "subset-random-response": 200_000, "optimal-merging": 100_000}
+    {"random-response": 20_000, "subset-random-response": 50_000, "optimal-merging": 100_000}
 )
 #: Steps |X|**2 |S| a second in merging, and the seconds that we are willing to start.
 _MERGING_RATE, _MERGING_SECONDS = 3e9, 300.0

@@ -5,11 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from lowlift.audit import Audit, audit
+from lowlift.channel import Channel
+from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
-from lowlift.joint import Joint
+from lowlift.joint import Joint, Label
 from lowlift.tables import Bins, Column, Counts, Quantiles, Table
 
-__all__ = ["Asked", "Spec", "check_kinds", "count", "quiet_joint"]
+__all__ = ["Asked", "Spec", "check_kinds", "count", "per_column", "quiet_joint"]
 
 _MISSING = ("value", "drop", "error")
 
@@ -160,3 +163,27 @@ def quiet_joint(counts: Any, s_labels: Iterable[Any], x_labels: Iterable[Any]) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowliftWarning)
         return Joint.from_counts(counts, s_labels, x_labels)
+
+
+def per_column(
+    joint: Joint, channel: Channel, criterion: Criterion, spec: Spec
+) -> tuple[tuple[str, Audit], ...]:
+    """Return the audit of each sensitive column alone, when there are several.
+
+    For a convex criterion they follow from the joint's verdict; for others they need not.
+    """
+    if len(spec.sensitive) == 1:
+        return ()
+    return tuple(
+        (column.name, audit(_marginal(joint, k), channel, criterion))
+        for k, column in enumerate(spec.sensitive)
+    )
+
+
+def _marginal(joint: Joint, place: int) -> Joint:
+    """Return the counts of one sensitive column by X, from those of several."""
+    sums: dict[Label, Any] = {}
+    for row, label in zip(joint.counts, joint.s_labels, strict=True):
+        name = label[place] if isinstance(label, tuple) else label
+        sums[name] = row if name not in sums else sums[name] + row
+    return quiet_joint(list(sums.values()), list(sums), joint.x_labels)

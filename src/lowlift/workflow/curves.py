@@ -14,7 +14,7 @@ import numpy as np
 from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
 from lowlift.figures.panels import Curve, Panel
-from lowlift.files import write_text
+from lowlift.files import write_bytes, write_text
 from lowlift.tables import open_table
 from lowlift.workflow.choices import choose, criterion_of, released_by
 from lowlift.workflow.columns import Asked, count
@@ -131,7 +131,7 @@ def write_curve(points: Sequence[Point], path: Path) -> None:
     if path.suffix == ".svg":
         write_text(path, svg, is_private=True)
     else:
-        path.write_bytes(png)
+        write_bytes(path, png, is_private=True)
 
 
 def _panels(points: Sequence[Point]) -> list[Panel]:

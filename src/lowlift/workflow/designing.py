@@ -7,15 +7,15 @@ from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.encodings import Encoded, default_encoding, encode
-from lowlift.joint import Joint, Label
+from lowlift.joint import Joint
 from lowlift.measures import bayes_vulnerability
 from lowlift.release import Release
 from lowlift.sampling import LiftIntervals, lift_intervals
 from lowlift.tables import open_table
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
-from lowlift.workflow.columns import Asked, Spec, count, quiet_joint
+from lowlift.workflow.columns import Asked, Spec, count, per_column
 
-__all__ = ["Design", "TableAudit", "audit_table", "design", "guesses", "per_column"]
+__all__ = ["Design", "TableAudit", "audit_table", "design", "guesses"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,30 +106,6 @@ def design(
         per_column(joint, encoded.release.channel, criterion, spec),
         lift_intervals(joint, encoded.release.channel),
     )
-
-
-def per_column(
-    joint: Joint, channel: Channel, criterion: Criterion, spec: Spec
-) -> tuple[tuple[str, Audit], ...]:
-    """Return the audit of each sensitive column alone, when there are several.
-
-    For a convex criterion they follow from the joint's verdict; for others they need not.
-    """
-    if len(spec.sensitive) == 1:
-        return ()
-    return tuple(
-        (column.name, audit(marginal(joint, k), channel, criterion))
-        for k, column in enumerate(spec.sensitive)
-    )
-
-
-def marginal(joint: Joint, place: int) -> Joint:
-    """Return the counts of one sensitive column by X, from those of several."""
-    sums: dict[Label, Any] = {}
-    for row, label in zip(joint.counts, joint.s_labels, strict=True):
-        name = label[place] if isinstance(label, tuple) else label
-        sums[name] = row if name not in sums else sums[name] + row
-    return quiet_joint(list(sums.values()), list(sums), joint.x_labels)
 
 
 def guesses(joint: Joint, channel: Channel) -> tuple[float, float]:

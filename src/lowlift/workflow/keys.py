@@ -7,9 +7,9 @@ from pathlib import Path
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["new_key", "read_key", "subkey_of"]
+__all__ = ["KEY_SIZE", "new_key", "read_key", "subkey_of"]
 
-_SIZE = 32
+KEY_SIZE = 32
 
 
 def new_key(path: str | os.PathLike[str]) -> Path:
@@ -22,7 +22,7 @@ def new_key(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         raise InvalidInput(f"{path.name} cannot be written: {error.strerror}.") from error
     with os.fdopen(handle, "wb") as file:
-        file.write(os.urandom(_SIZE))
+        file.write(os.urandom(KEY_SIZE))
     return path
 
 
@@ -39,9 +39,9 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
         mode, key = path.stat().st_mode, path.read_bytes()
     except OSError as error:
         raise InvalidInput(f"{path.name} cannot be read: {error.strerror}.") from error
-    if len(key) != _SIZE:
+    if len(key) != KEY_SIZE:
         raise InvalidInput(
-            f"a key must be {_SIZE} bytes; {path.name} has {len(key)}. Make one: lowlift key new."
+            f"a key must be {KEY_SIZE} bytes; {path.name} has {len(key)}. See lowlift key new."
         )
     if mode & 0o077:
         raise InvalidInput(f"{path.name} must be readable by its owner only: chmod 600 it.")

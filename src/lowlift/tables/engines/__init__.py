@@ -106,7 +106,8 @@ def open_engine(source: Source) -> Engine:
 
         return Spark(source)
     except ModuleNotFoundError as error:
-        extra = {"psycopg": "postgres", "pyspark": "spark"}.get(error.name or "", "")
-        if not extra:
+        package = (error.name or "").partition(".")[0]
+        extra = {"psycopg": "postgres", "pyspark": "spark", "py4j": "spark"}.get(package)
+        if extra is None:
             raise
-        raise MissingExtra(f"{error.name} is needed: pip install 'lowlift[{extra}]'") from error
+        raise MissingExtra(f"{package} is needed: pip install 'lowlift[{extra}]'") from error

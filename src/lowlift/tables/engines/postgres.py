@@ -6,10 +6,8 @@ are the rows that were counted; a second connection that must write sees the sam
 
 import re
 import secrets
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy.typing as npt
@@ -19,6 +17,7 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import POSTGRES, Expression, call
 from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.queries import in_order
 from lowlift.tables.sources import PostgresTable
 
@@ -222,7 +221,7 @@ class Postgres:
         self.source = source
         self.description = source.description
         self.session = connect(source.address, source.description)
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: PrivateFolder | None = None
         try:
             self._open(source)
         except BaseException:
@@ -267,8 +266,8 @@ class Postgres:
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private CSV file."""
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="lowlift-")
-        place = Path(self._folder.name) / f"spool-{secrets.token_hex(8)}.csv"
+            self._folder = PrivateFolder()
+        place = self._folder.path / f"spool-{secrets.token_hex(8)}.csv"
         session = connect(self.source.address, self.description)
         try:
             self.share_snapshot(session)
@@ -291,7 +290,7 @@ class Postgres:
         """Close the connection and remove what was temporary."""
         self.session.close()
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.close()
 
 
 def draw_to_temporary(session: Session, plan: RowPlan) -> None:

@@ -7,8 +7,6 @@ the private folder, so that no character of a path means anything to DuckDB.
 
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import duckdb
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import DUCKDB, Expression
 from lowlift.tables.engines import Rows, Values
+from lowlift.tables.engines.private import PrivateFolder
 
 __all__ = ["Sandbox"]
 
@@ -38,11 +37,12 @@ class Sandbox:
 
     def __init__(self, paths: Sequence[Path], about: str) -> None:
         self.about = about
-        self.folder = Path(tempfile.mkdtemp(prefix="lowlift-")).resolve()
+        self._private = PrivateFolder()
+        self.folder = self._private.path
         try:
             self.connection = self._connect(paths)
         except BaseException:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._private.close()
             raise
 
     def _connect(self, paths: Sequence[Path]) -> duckdb.DuckDBPyConnection:
@@ -110,25 +110,14 @@ class Sandbox:
     def close(self) -> None:
         """Close the connection and remove the folder."""
         self.connection.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._private.close()
 
 
 def said(error: duckdb.Error, about: str) -> str:
     """Return what may be told of an error: its kind, a line number and a column's name."""
     message = str(error)
-    line = re.search(r"CSV Error on Line: (\d+)", message)
-    if line:
-        column = re.search(
-            r'^Error when converting column "(.*)"\. Could not', message, re.MULTILINE
-        )
-        if column:
-            kind = re.search(r"is being converted as type (\w+)", message)
-            return (
-                f"{about} must hold one type in column {column[1]!r}; line {line[1]} is no "
-                f"{kind[1] if kind else 'such value'}. Correct the line, or convert the file to "
-                "Parquet with that column as text."
-            )
-        return f"{about} must be well-formed CSV in UTF-8; line {line[1]} is not."
+    if "CSV Error on Line" in message:
+        return _said_of_csv(message, about)
     if "sniffing" in message:
         return f"{about} must be well-formed CSV; its columns cannot be made out on any line."
     if isinstance(error, duckdb.OutOfMemoryException):
@@ -141,3 +130,17 @@ def said(error: duckdb.Error, about: str) -> str:
     if isinstance(error, duckdb.IOException):
         return f"{about} must be readable and its disk have room; DuckDB could not go on."
     return f"{about} could not be read by DuckDB ({type(error).__name__})."
+
+
+def _said_of_csv(message: str, about: str) -> str:
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    place = f"line {line[1]}" if line else "one line"
+    column = re.search(r'^Error when converting column "(.*)"\. Could not', message, re.MULTILINE)
+    if column is None:
+        return f"{about} must be well-formed CSV in UTF-8; {place} is not."
+    kind = re.search(r"is being converted as type (\w+)", message)
+    return (
+        f"{about} must hold one type in column {column[1]!r}; {place} is no "
+        f"{kind[1] if kind else 'such value'}. Correct the line, or convert the file to Parquet "
+        "with that column as text."
+    )

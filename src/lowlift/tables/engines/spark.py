@@ -32,8 +32,14 @@ _KINDS = {
     "boolean": "boolean",
     "date": "date",
 }
-#: RFC 4180 with a header; what stands for NULL is set apart from "" on reading.
-CSV: dict[str, bool | str] = {"header": True, "quote": '"', "escape": '"'}
+#: RFC 4180 with a header; by itself Spark would trim values when it writes them.
+CSV: dict[str, bool | str] = {
+    "header": True,
+    "quote": '"',
+    "escape": '"',
+    "ignoreLeadingWhiteSpace": False,
+    "ignoreTrailingWhiteSpace": False,
+}
 #: A session of our own listens to nobody else and logs no values.
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",

@@ -38,6 +38,7 @@ class SparkTarget:
     def __init__(self, output: Output, engine: Spark) -> None:
         self.output, self.engine = output, engine
         self.session = engine.session
+        self.digest: str | None = None
         self.place: _Folder | _CatalogTable
         if output.target.startswith("table:"):
             self.place = _CatalogTable(output, engine)
@@ -112,10 +113,9 @@ class SparkTarget:
 
     def commit(self) -> str | None:
         """Give what was written its name."""
-        digest = None
         with refusing(self.output.target):
-            digest = self.place.publish()
-        return digest
+            self.digest = self.place.publish()
+        return self.digest
 
     def discard(self) -> None:
         """Remove what was written and not published."""

@@ -1,0 +1,44 @@
+"""Private folders for temporary data: removed on close, and after a crash by the next process."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+__all__ = ["PrivateFolder"]
+
+_PREFIX = "lowlift-"
+
+
+class PrivateFolder:
+    """A folder that only this user can enter.
+
+    A killed process cannot remove its folder, which may hold rows of the table. It is recognised
+    by its lock, which died with the process, and removed when the next one is made.
+    """
+
+    def __init__(self) -> None:
+        _remove_abandoned()
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+        # Locked before it has its name: nobody ever finds a lock that is not held.
+        early = self.path / "locking"
+        self._lock = early.open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        early.rename(self.path / "lock")
+
+    def close(self) -> None:
+        """Remove the folder and all it holds."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lock.close()
+
+
+def _remove_abandoned() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+                continue
+            with (folder / "lock").open("r+") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)

@@ -1,0 +1,243 @@
+"""What an engine may reach, what SQL may hold, and what errors may tell."""
+
+import os
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from lowlift import Channel, InvalidInput
+from lowlift.tables import Column, Draw, Each, Edges, Output, OutputColumn, Width, open_table
+from lowlift.tables import queries
+from lowlift.tables.alias import key_text
+from lowlift.tables.dialects import DUCKDB, POSTGRES, SPARK
+from lowlift.tables.engines.duckdb import DuckDB
+from lowlift.tables.engines.sandbox import Sandbox
+
+SUBKEY = bytes(range(32))
+
+
+@pytest.fixture
+def sandbox(tmp_path):
+    (tmp_path / "given.csv").write_text("a\n1\n")
+    (tmp_path / "other.csv").write_text("a\nSECRET123\n")
+    made = Sandbox([tmp_path / "given.csv"], "given.csv")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM read_csv('{folder}/other.csv')",
+        "SELECT * FROM '{folder}/other.csv'",
+        "SELECT * FROM read_text('{folder}/other.csv')",
+        "SELECT * FROM glob('{folder}/*')",
+        "SELECT * FROM read_csv('{private}/../other.csv')",
+        "SELECT * FROM read_csv('{private}/sneaky.csv')",
+        "COPY (SELECT 1) TO '{folder}/written.csv'",
+        "ATTACH '{folder}/x.duckdb'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SELECT * FROM 'https://example.org/a.parquet'",
+        "SELECT * FROM read_parquet('s3://bucket/a.parquet')",
+        "SET enable_external_access = true",
+        "SET allowed_paths = ['{folder}/other.csv']",
+        "SET memory_limit = '9GB'",
+        "SET autoload_known_extensions = true",
+        "CREATE PERSISTENT SECRET s (TYPE s3)",
+        "SELECT * FROM variable_of_the_caller",
+    ],
+)
+def test_duckdb_reaches_nothing_but_the_given_files(sandbox, tmp_path, statement):
+    variable_of_the_caller = duckdb.sql("SELECT 1")
+    (sandbox.folder / "sneaky.csv").symlink_to(tmp_path / "other.csv")
+    with pytest.raises(InvalidInput) as caught:
+        sandbox.run(statement.format(folder=tmp_path, private=sandbox.folder))
+    assert "SECRET" not in str(caught.value)
+    assert not (tmp_path / "written.csv").exists()
+    assert variable_of_the_caller is not None
+    link = sandbox.link(tmp_path / "given.csv", "in.csv")
+    assert sandbox.run(f"SELECT * FROM read_csv('{link}')") == [(1,)]
+
+
+def test_settings_of_every_connection(files, monkeypatch):
+    settings = {
+        "enable_external_access": False,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "lock_configuration": True,
+        "python_enable_replacements": False,
+        "memory_limit": "953.6 MiB",
+    }
+    source = files.put({"a": ("text", ["x"])})
+    with open_table(source) as table:
+        found = {
+            name: table._engine.sandbox.run(f"SELECT current_setting('{name}')")[0][0]
+            for name in settings
+        }
+        assert found == settings
+    monkeypatch.setenv("LOWLIFT_MEMORY", "2GB")
+    with open_table(source) as table:
+        assert table._engine.sandbox.run("SELECT current_setting('memory_limit')") == [("1.8 GiB",)]
+    monkeypatch.setenv("LOWLIFT_MEMORY", "lots")
+    with pytest.raises(InvalidInput, match="LOWLIFT_MEMORY"):
+        open_table(source)
+
+
+def test_a_view_cannot_reach_other_files(tmp_path):
+    (tmp_path / "other.csv").write_text("a\nSECRET123\n")
+    path = tmp_path / "data.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(f"CREATE VIEW v AS SELECT * FROM read_csv('{tmp_path}/other.csv')")
+    with pytest.raises(InvalidInput, match="must not reach for other files"):
+        open_table(f"{path}?table=v")
+
+
+def test_a_file_name_is_no_sql(tmp_path):
+    (tmp_path / "other.csv").write_text("a\nSECRET123\n")
+    name = "x'), (SELECT * FROM read_csv('other.csv')) -- .csv"
+    (tmp_path / name).write_text("a\nmine\n")
+    with open_table(tmp_path / name) as table:
+        assert table.count([table.column("a")]).symbols == [("mine",)]
+
+
+def test_input_files_are_never_written(files):
+    source = files.put({"a": ("text", ["x"])})
+    with open_table(source) as table:
+        engine = table._engine
+        assert isinstance(engine, DuckDB)
+        before = os.stat(source).st_mtime_ns
+    assert os.stat(source).st_mtime_ns == before
+
+
+@pytest.mark.parametrize("dialect", [DUCKDB, POSTGRES, SPARK], ids=lambda dialect: dialect.name)
+def test_sql_has_quoted_names_and_no_key(dialect):
+    name = 'x"`; drop table t; --'
+    mark = "`" if dialect is SPARK else '"'
+    quoted = mark + name.replace(mark, 2 * mark) + mark
+    table = queries.named(name)
+    columns = [
+        Column(name, "text"),
+        Column("n", "integer", Width(10)),
+        Column("r", "real", Edges((0.1,))),
+    ]
+    query = queries.drawn(
+        columns, table, table, (4, 48), dialect, row=name, keep=(name,), order="shuffled"
+    )
+    text = dialect.sql(queries.in_order(query, 1))
+    assert text.count(quoted) == text.count("drop table")
+    assert key_text(SUBKEY) not in text
+    place = {"duckdb": "$key", "spark": ":key", "postgres": "%(key)s"}[dialect.name]
+    assert text.count(place) == 1
+    counted = dialect.sql(queries.count(columns, table, dialect, 10))
+    assert counted.count(quoted) == counted.count("drop table")
+
+
+def test_the_key_is_not_in_what_postgres_is_sent(postgres):
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(
+            "CREATE TABLE secretive AS SELECT 'a' AS x, n FROM generate_series(1, 9) n"
+        )
+        with open_table(f"{postgres}&table=secretive") as table:
+            draw = Draw((table.column("x"),), Channel([[1, 1]]), ("a",), id="n", subkey=SUBKEY)
+            column = OutputColumn("y", "text", ("u", "v"))
+            seen = set()
+
+            def look(*_):
+                rows = connection.execute(
+                    "SELECT query FROM pg_stat_activity WHERE application_name = 'lowlift'"
+                )
+                seen.update(query for (query,) in rows)
+
+            table.apply(
+                draw, Output(f"{postgres}&table=secretive_y", (column,), keep=("n",)), progress=look
+            )
+            table.apply(draw, Output(f"{postgres}&table=secretive_z", (column,)), progress=look)
+    assert any("SHA256" in query for query in seen)
+    assert not any(key_text(SUBKEY) in query for query in seen)
+
+
+@pytest.mark.parametrize("kind", ["text", "integer"])
+def test_no_value_is_in_any_error(store, kind):
+    secret = "SECRET123" if kind == "text" else 987654321
+    other = "SECRET456" if kind == "text" else 987654322
+    bins = None if kind == "text" else Each()
+    source = store.put(
+        {"x": (kind, [secret, secret, other, None]), "i": (kind, [secret, secret, other, None])}
+    )
+    messages = []
+
+    def refused(call, *args, **options):
+        with pytest.raises(InvalidInput) as caught:
+            call(*args, **options)
+        messages.append(str(caught.value))
+
+    with open_table(source, store.engine) as table:
+        column = table.column("x", bins)
+        refused(table.column, "xx")
+        refused(table.count, [column], most=1)
+        refused(table.count, [column], missing="error")
+        made = OutputColumn("y", "text", ("u",))
+        symbol = "other" if kind == "text" else 1
+        for keep in ((), ("i",)):
+            output = Output(store.target(), (made,), keep=keep)
+            refused(table.apply, Draw((column,), Channel([[1]]), (symbol,)), output)
+            keyed = {"id": "i", "subkey": SUBKEY, "unseen": "suppress"}
+            refused(table.apply, Draw((column,), Channel([[1]]), (symbol,), **keyed), output)
+    assert len(messages) == 7
+    for message in messages:
+        assert "\n" not in message
+        for part in ("SECRET", "987654", SUBKEY.hex()[:8]):
+            assert part not in message
+
+
+def test_a_wrong_type_late_in_a_large_file_tells_the_line_only(tmp_path):
+    path = tmp_path / "late.csv"
+    with path.open("w") as file:
+        file.write("n,x\n")
+        file.writelines(f"{k},a\n" for k in range(1_100_000))
+        file.write("SECRET123,a\n")
+    with open_table(path) as table:
+        assert table.kinds["n"] == "integer"
+        with pytest.raises(InvalidInput, match="column 'n'; line 1100002 is no BIGINT") as caught:
+            table.count([table.column("n", Width(10))])
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_too_little_memory_is_an_error_not_a_crash(files, monkeypatch):
+    source = files.put({"n": ("integer", range(1_000_000))})
+    monkeypatch.setenv("LOWLIFT_MEMORY", "20MB")
+    with pytest.raises(InvalidInput, match="memory|combinations"):
+        with open_table(source) as table:
+            table.count([table.column("n", Each())], most=100_000)
+
+
+def test_importing_tables_loads_no_engine():
+    script = "import sys, lowlift.tables; print(*sorted(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in run.stdout.split()}
+    assert not loaded & {"duckdb", "sqlglot", "psycopg", "pyspark", "pandas", "polars", "pyarrow"}
+
+
+@pytest.mark.parametrize(("module", "source", "engine", "extra"), [
+    ("psycopg", "postgresql://h/db?table=t", None, "postgres"),
+    ("pyspark", "t", "spark", "spark"),
+])  # fmt: skip
+def test_a_missing_package_has_its_pip_line(module, source, engine, extra):
+    script = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "from lowlift import MissingExtra; from lowlift.tables import open_table\n"
+        f"try: open_table({source!r}, {engine!r})\n"
+        "except MissingExtra as error: print(error)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert f"pip install 'lowlift[{extra}]'" in run.stdout, run.stderr
