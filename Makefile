@@ -31,6 +31,7 @@ paper: $(VENV)/paper
 	$(BIN)/lowlift paper --out reproduction $(QUICK)
 
 test: $(VENV)/dev
+	scripts/system-packages
 	$(BIN)/pytest
 
 check: $(VENV)/dev

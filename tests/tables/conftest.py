@@ -124,6 +124,7 @@ class PostgresStore:
 
     def read(self, target):
         import psycopg
+
         from lowlift.tables.sources import parse_postgres
 
         table = quoted(parse_postgres(target).name[-1])
@@ -132,6 +133,7 @@ class PostgresStore:
 
     def exists(self, target):
         import psycopg
+
         from lowlift.tables.sources import parse_postgres
 
         query = "SELECT 1 FROM pg_class WHERE relname = %s"
@@ -168,18 +170,20 @@ def postgres() -> Iterator[str]:
         f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off "
         "-c full_page_writes=off -c shared_buffers=64MB"
     )
-    quiet = {"check": True, "stdout": subprocess.DEVNULL, "cwd": folder}
+
+    def run(*command):
+        everything = [*user, *command]
+        subprocess.run(everything, check=True, stdout=subprocess.DEVNULL, cwd=folder)
+
     try:
-        subprocess.run(
-            [*user, found / "initdb", "-D", data, "-A", "trust", "-U", "lowlift", "-E", "UTF8",
-             "--no-locale", "--no-sync"], **quiet,
-        )  # fmt: skip
-        control = [*user, found / "pg_ctl", "-D", data, "-w"]
-        subprocess.run([*control, "-l", folder / "log", "-o", options, "start"], **quiet)
+        trust = ["-A", "trust", "-U", "lowlift", "-E", "UTF8", "--no-locale", "--no-sync"]
+        run(found / "initdb", "-D", data, *trust)
+        control = [found / "pg_ctl", "-D", data, "-w"]
+        run(*control, "-l", folder / "log", "-o", options, "start")
         try:
             yield f"postgresql://lowlift@/postgres?host={quote(str(folder), safe='')}"
         finally:
-            subprocess.run([*control, "-m", "immediate", "stop"], **quiet)
+            run(*control, "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

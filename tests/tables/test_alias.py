@@ -108,7 +108,7 @@ def test_split_rows_is_exact_for_short_weights(data, bits):
 
 
 def test_split_rows_draws_the_rest_of_a_number_only_where_it_matters():
-    # A boundary at 0.5 + 2**-17: of the rows that lead with 0x8000, those with a rest of 0 are below.
+    # The boundary is at 0.5 + 2**-17: rows that lead with 0x8000 are below if their rest is 0.
     sums = np.array([(1 << 16) + 1, 1 << 17])
     taken = []
 

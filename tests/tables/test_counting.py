@@ -124,8 +124,11 @@ def test_bins(store):
 
 def test_quantiles_become_edges_of_the_data(store):
     numbers = [7, 1, 1, 2, 3, None, 5, 8, 13]
-    columns = {"n": ("integer", numbers), "r": ("real", [None if n is None else n / 4 for n in numbers]),
-               "none": ("real", [None] * len(numbers))}  # fmt: skip
+    columns = {
+        "n": ("integer", numbers),
+        "r": ("real", [None if n is None else n / 4 for n in numbers]),
+        "none": ("real", [None] * len(numbers)),
+    }
     with open_table(store.put(columns), store.engine) as table:
         assert table.column("n", Quantiles(4)).bins == Edges((1, 3, 7))
         assert table.column("r", Quantiles(2)).bins == Edges((0.75,))

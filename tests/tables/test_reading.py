@@ -34,9 +34,9 @@ ARROW = pa.table({"ward": WARDS, "age": AGES, "sick": SICK})
         ARROW.to_batches()[0],
         ARROW.to_pandas(),
         ARROW.to_pandas(types_mapper=pd.ArrowDtype),
-        pd.DataFrame({"ward": WARDS, "age": pd.array(AGES, "Int64"), "sick": pd.array(SICK, "boolean")}),
-        pl.DataFrame({"ward": WARDS, "age": AGES, "sick": SICK}),
-        pl.DataFrame({"ward": WARDS, "age": AGES, "sick": SICK}).with_columns(pl.col("ward").cast(pl.Categorical)),
+        ARROW.to_pandas().astype({"age": "Int64", "sick": "boolean"}),
+        pl.from_arrow(ARROW),
+        pl.from_arrow(ARROW).with_columns(pl.col("ward").cast(pl.Categorical)),
     ],
     ids=["arrow", "batch", "pandas", "pandas-arrow", "pandas-nullable", "polars", "categorical"],
 )  # fmt: skip
@@ -137,12 +137,19 @@ def test_csv_files_on_spark(spark, tmp_path):
 def test_csv_values_stay_as_they_are(tmp_path):
     path = tmp_path / "values.csv"
     path.write_text(
-        'zip,flag,truth,text,"a ""b""",date\n007,yes,True,"x,\ny",1,2020-01-02\n08,no,false,"say ""hi""",2,2020-02-03\n'
+        'zip,flag,truth,text,"a ""b""",date\n'
+        '007,yes,True,"x,\ny",1,2020-01-02\n'
+        '08,no,false,"say ""hi""",2,2020-02-03\n'
     )
     with open_table(path) as table:
         assert dict(table.kinds) == {
-            "zip": "text", "flag": "text", "truth": "boolean", "text": "text", 'a "b"': "integer", "date": "date",
-        }  # fmt: skip
+            "zip": "text",
+            "flag": "text",
+            "truth": "boolean",
+            "text": "text",
+            'a "b"': "integer",
+            "date": "date",
+        }
         assert table.count([table.column("zip")]).symbols == [("007",), ("08",)]
         assert table.count([table.column("flag")]).symbols == [("no",), ("yes",)]
         assert table.count([table.column("text")]).symbols == [('say "hi"',), ("x,\ny",)]
@@ -217,8 +224,8 @@ def test_postgres_types(postgres):
     with psycopg.connect(postgres) as connection:
         connection.execute("CREATE TYPE mood AS ENUM ('happy', 'sad'); CREATE DOMAIN yr AS int")
         connection.execute(
-            "CREATE TABLE typed AS SELECT 'happy'::mood AS m, 'ab '::char(4) AS c, 3::smallint AS i, "
-            "1.5::numeric AS n, 7::yr AS y, now() AS t, 'infinity'::date AS d, '{1}'::int[] AS a"
+            "CREATE TABLE typed AS SELECT 'happy'::mood AS m, 'ab '::char(4) AS c, "
+            "3::smallint AS i, 1.5::numeric AS n, 7::yr AS y, now() AS t, 'infinity'::date AS d, '{1}'::int[] AS a"
         )
     with open_table(f"{postgres}&table=typed") as table:
         assert dict(table.kinds) == {

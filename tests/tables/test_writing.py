@@ -310,8 +310,9 @@ def test_order_cannot_be_kept_elsewhere(store):
     if store.name == "duckdb":
         return
     with open_table(store.put(columns()), store.engine) as table:
+        output = Output(store.target(), (WARD,), keep_order=True)
         with pytest.raises(InvalidInput, match="an order can be kept only"):
-            table.apply(draw_of(table), Output(store.target(), (WARD,), keep_order=True))
+            table.apply(draw_of(table), output)
 
 
 def test_progress_ends_at_the_whole(store):
