@@ -210,6 +210,7 @@ def spark(tmp_path_factory):
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.adaptive.enabled": "false",
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # short jobs
     }.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

@@ -225,7 +225,8 @@ def test_postgres_types(postgres):
         connection.execute("CREATE TYPE mood AS ENUM ('happy', 'sad'); CREATE DOMAIN yr AS int")
         connection.execute(
             "CREATE TABLE typed AS SELECT 'happy'::mood AS m, 'ab '::char(4) AS c, "
-            "3::smallint AS i, 1.5::numeric AS n, 7::yr AS y, now() AS t, 'infinity'::date AS d, '{1}'::int[] AS a"
+            "3::smallint AS i, 1.5::numeric AS n, 7::yr AS y, now() AS t, "
+            "'infinity'::date AS d, '{1}'::int[] AS a"
         )
     with open_table(f"{postgres}&table=typed") as table:
         assert dict(table.kinds) == {

@@ -1,0 +1,181 @@
+"""The trade-off of a table, as points, a CSV and charts."""
+
+import csv
+import math
+
+import pytest
+
+import lowlift as ll
+from lowlift.workflow import Asked, parse_numbers, tradeoff_curve, write_curve
+from people import COUNTS, DISEASES, WARDS, names, write_people
+
+ASKED = Asked(("disease",), ("ward",))
+JOINT = ll.Joint.from_counts(COUNTS, DISEASES, WARDS)
+MERGING = ("subset-merging", "watchdog")
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    return write_people(tmp_path_factory.mktemp("people") / "people.csv")
+
+
+@pytest.fixture(scope="module")
+def points(people):
+    return tradeoff_curve(
+        people,
+        ASKED,
+        criterion="alip",
+        mechanisms=MERGING,
+        epsilons=(0.5, 1.0, 2.0),
+        splits=(0.5, 0.65),
+    )
+
+
+def test_a_point_is_the_audited_release_at_its_budget(points):
+    assert [(p.mechanism, p.split, p.epsilon) for p in points] == [
+        (name, split, epsilon)
+        for name in MERGING
+        for split in (0.5, 0.65)
+        for epsilon in (0.5, 1.0, 2.0)
+    ]
+    for point in points:
+        bound = ll.ALIP.split(point.epsilon, point.split)
+        run = ll.subset_merging if point.mechanism == "subset-merging" else ll.watchdog
+        audit = run(JOINT, bound).audit
+        assert point.criterion == str(bound)
+        assert point.is_satisfied is audit.is_satisfied is True
+        assert point.nmi == pytest.approx(audit.nmi)
+        assert point.min_lift_leakage == pytest.approx(audit.min_lift_leakage)
+        assert point.max_lift_leakage == pytest.approx(audit.max_lift_leakage)
+        assert point.min_lift_leakage <= bound.lower
+        assert point.max_lift_leakage <= bound.upper
+        assert math.isnan(point.upper_bound)
+        assert point.seconds > 0
+
+
+def test_the_optimum_has_a_proven_bound_and_grows_with_the_budget(people):
+    found = tradeoff_curve(
+        people,
+        ASKED,
+        criterion="lip",
+        mechanisms=("random-response",),
+        epsilons=(0.1, 0.3, 5.0),
+        time_limit=5,
+    )
+    assert all(math.isnan(point.split) for point in found)
+    values = [point.nmi for point in found]
+    assert values == sorted(values)
+    assert values[-1] == pytest.approx(1.0)
+    assert all(point.nmi <= point.upper_bound + 1e-9 for point in found)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "options"),
+    [
+        *(("ldp", {}), ("max-lift", {}), ("l1", {}), ("chi2", {}), ("alpha", {"alpha": 2.0})),
+    ],
+)
+def test_every_criterion_has_a_curve(people, criterion, options):
+    (point,) = tradeoff_curve(
+        people,
+        ASKED,
+        criterion=criterion,
+        mechanisms=("subset-merging",),
+        epsilons=(1.0,),
+        **options,
+    )
+    assert point.is_satisfied
+
+
+def test_progress_is_told(people):
+    seen = []
+    tradeoff_curve(
+        people,
+        ASKED,
+        criterion="lip",
+        mechanisms=("watchdog",),
+        epsilons=(1.0, 2.0),
+        progress=lambda *step: seen.append(step),
+    )
+    assert seen == [(1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"criterion": "lift"},
+        {"mechanisms": ("best",)},
+        {"mechanisms": ("",)},
+        {"epsilons": (-1.0,)},
+        {"epsilons": (math.nan,)},
+        {"splits": (1.5,)},
+        {"criterion": "alpha"},
+        {"alpha": 2.0},
+    ],
+)
+def test_what_cannot_be_swept(people, options):
+    options = {"criterion": "alip", "mechanisms": ("watchdog",), "epsilons": (1.0,)} | options
+    with pytest.raises(ll.InvalidInput):
+        tradeoff_curve(people, ASKED, **options)
+
+
+def test_bad_budgets_are_found_before_anything_is_run(people):
+    with pytest.raises(ll.InvalidInput, match="0 or more"):
+        tradeoff_curve(
+            people,
+            ASKED,
+            criterion="lip",
+            mechanisms=("random-response",),
+            epsilons=(0.5,) * 50 + (-1.0,),
+        )
+
+
+def test_ranges():
+    assert parse_numbers("0.25:8:0.25", "epsilon")[-1] == 8.0
+    assert len(parse_numbers("0.25:8:0.25", "epsilon")) == 32
+    assert parse_numbers("0:1:0.3", "epsilon") == (0.0, 0.3, 0.6, 0.9)
+    assert parse_numbers("2:2:1", "epsilon") == (2.0,)
+
+
+def test_a_csv_has_every_number(points, tmp_path):
+    write_curve(points, tmp_path / "curve.csv")
+    with (tmp_path / "curve.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["nmi"]) for row in rows] == [point.nmi for point in points]
+    assert [row["mechanism"] for row in rows] == [point.mechanism for point in points]
+    assert [row["is_satisfied"] for row in rows] == ["True"] * len(points)
+    assert set(rows[0]) >= {"split", "epsilon", "criterion", "min_lift_leakage", "seconds"}
+
+
+@pytest.mark.parametrize(("name", "start"), [("curve.svg", b"<?xml"), ("curve.png", b"\x89PNG")])
+def test_a_chart_is_a_file_of_its_kind(points, tmp_path, name, start):
+    write_curve(points, tmp_path / name)
+    content = (tmp_path / name).read_bytes()
+    assert content.startswith((start, b"<svg"))
+    assert names(tmp_path) == [name]
+    if name.endswith(".svg"):
+        for word in (b"subset-merging, split 0.65", b"watchdog, split 0.5"):
+            assert word in content
+
+
+@pytest.mark.parametrize("name", ["curve.csv", "curve.svg", "curve.png"])
+def test_all_files_of_a_curve_have_one_mode_and_appear_whole(points, tmp_path, name, monkeypatch):
+    """It tells how the table is distributed: for its owner, as the release is."""
+    write_curve(points, tmp_path / name)
+    assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    before = (tmp_path / name).read_bytes()
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_curve(points[:1], tmp_path / name)
+    assert (tmp_path / name).read_bytes() == before
+    assert names(tmp_path) == [name]
+
+
+def test_other_endings_are_refused(points, tmp_path):
+    with pytest.raises(ll.InvalidInput, match=r"\.csv, \.svg or \.png"):
+        write_curve(points, tmp_path / "curve.pdf")
+    assert names(tmp_path) == []
