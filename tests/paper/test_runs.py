@@ -261,7 +261,7 @@ def test_a_piece_is_named_by_all_that_decides_it(monkeypatch):
     ]
     assert len({task.key, *(other.key for other in others)}) == 7
     before = task.key
-    monkeypatch.setattr(ll, "__version__", "0.0.0")
+    monkeypatch.setattr(runs, "__version__", "0.0.0")
     assert task.key != before
 
 

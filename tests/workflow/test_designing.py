@@ -22,7 +22,7 @@ from lowlift.workflow import (
     guesses,
 )
 from lowlift.workflow.choices import choose
-from lowlift.workflow.designing import marginal
+from lowlift.workflow.columns import _marginal as marginal
 from people import (
     COUNTS,
     DISEASES,

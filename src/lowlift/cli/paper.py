@@ -12,7 +12,7 @@ __all__ = ["paper"]
 def paper(
     figures: Annotated[
         list[int] | None,
-        typer.Argument(metavar="[FIGURE]...", help="Figures from 1 to 8, e.g. 4 6. Default: all."),
+        typer.Argument(metavar="FIGURE", help="Figures from 1 to 8, e.g. 4 6. Default: all."),
     ] = None,
     out: Annotated[
         Path,

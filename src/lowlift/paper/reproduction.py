@@ -117,7 +117,10 @@ def reproduce(
 
 
 def _check_figures(figures: Iterable[int]) -> list[int]:
-    numbers = sorted(set(figures))
+    try:
+        numbers = sorted(set(figures))
+    except TypeError as error:
+        raise InvalidInput("figures must be a list of numbers from 1 to 8.") from error
     unknown = [number for number in numbers if number not in FIGURES]
     if unknown or not numbers:
         raise InvalidInput(

@@ -48,9 +48,9 @@ class Size:
     seed: int = 9
 
     def __post_init__(self) -> None:
-        if self.joints is not None and self.joints < 1:
+        if self.joints is not None and (type(self.joints) is not int or self.joints < 1):
             raise InvalidInput(f"joints must be 1 or more; got {self.joints}.")
-        if self.seed < 0:
+        if type(self.seed) is not int or self.seed < 0:
             raise InvalidInput(f"seed must be 0 or more; got {self.seed}.")
 
     def joints_of(self, experiment: Experiment) -> int:
@@ -161,10 +161,10 @@ class Pieces:
     def _read(self) -> Iterator[tuple[str, list[list[float]]]]:
         if not self.path.exists():
             return
-        for line in self.path.read_text("utf-8").splitlines():
+        for line in self.path.read_text("utf-8", errors="replace").splitlines():
             try:
                 piece = json.loads(line)
-                yield piece["key"], piece["rows"]
+                yield str(piece["key"]), piece["rows"]
             except (ValueError, KeyError, TypeError):
                 continue  # a line that an interrupted run left half written
 
@@ -185,7 +185,7 @@ def runner(jobs: int | None) -> Any:
         import joblib
     except ImportError as error:
         raise MissingExtra("pip install 'lowlift[paper]' to run the paper's figures.") from error
-    if jobs is not None and jobs < 1:
+    if jobs is not None and (type(jobs) is not int or jobs < 1):
         raise InvalidInput(f"jobs must be 1 or more; got {jobs}.")
     try:
         return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")

@@ -192,7 +192,11 @@ class Quantiles:
 
     def resolved(self, values: Iterable[Number]) -> Edges:
         """Return the edges at the values of the inner quantiles, equal ones once."""
-        return Edges(tuple(sorted({_number(value, "an edge") for value in values})))
+        try:
+            return Edges(tuple(sorted({_number(value, "an edge") for value in values})))
+        except InvalidInput:
+            fault = "quantiles must be finite and below 2**63; some are not. Declare edges."
+        raise InvalidInput(fault)  # of its own: the other one has a value of the table
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

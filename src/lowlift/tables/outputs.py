@@ -5,9 +5,13 @@ from dataclasses import dataclass
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["OUTPUT_KINDS", "Applied", "Output", "OutputColumn"]
+__all__ = ["INTEGER_TYPES", "OUTPUT_KINDS", "Applied", "Output", "OutputColumn"]
 
 OUTPUT_KINDS = ("text", "integer", "boolean", "date", "uuid")
+#: DuckDB's types of whole numbers.
+INTEGER_TYPES = frozenset(
+    f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
+) | {"INTEGER", "UINTEGER"}
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class OutputColumn:
         "text", "integer", "boolean", "date" or "uuid".
     texts
         One per output of the channel; None is NULL.
+    width
+        For whole numbers in files, DuckDB's name of the type; default: 64 bits.
 
     Examples
     --------
@@ -32,8 +38,11 @@ class OutputColumn:
     name: str
     kind: str
     texts: tuple[str | None, ...]
+    width: str = ""
 
     def __post_init__(self) -> None:
+        if self.width and (self.kind != "integer" or self.width not in INTEGER_TYPES):
+            raise InvalidInput(f"a width must be a type of whole numbers; got {self.width!r}.")
         if not self.name:
             raise InvalidInput("an output column must have a name; got an empty one.")
         if self.kind not in OUTPUT_KINDS:

@@ -143,6 +143,11 @@ class Table:
         return self._engine.dialect.name
 
     @property
+    def widths(self) -> Mapping[str, str]:
+        """The types of whole numbers as DuckDB names them; empty for other engines."""
+        return getattr(self._engine, "widths", {})
+
+    @property
     def kinds(self) -> Mapping[str, str]:
         """The kind of each column, in the table's order."""
         return self._engine.kinds

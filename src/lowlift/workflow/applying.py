@@ -4,7 +4,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from lowlift.version import __version__
 from lowlift.workflow.columns import Spec, check_kinds, per_column, quiet_joint
 from lowlift.workflow.keys import KEY_SIZE, subkey_of
 
-__all__ = ["Options", "Receipt", "apply", "output_columns", "receipt_path"]
+__all__ = ["RECEIPT_FORMAT", "Options", "Receipt", "apply", "output_columns", "receipt_path"]
+
+RECEIPT_FORMAT = "lowlift-receipt"
 
 #: Kinds of columns whose values can be told apart one by one, so that keeping them can be audited.
 _AUDITABLE = {"text", "integer", "boolean", "date", "uuid"}
@@ -108,7 +110,7 @@ class Receipt:
 
     def write(self, path: Path) -> None:
         """Write the receipt beside the output."""
-        content = {"format": "lowlift-receipt", "version": 1, **asdict(self)}
+        content = {"format": RECEIPT_FORMAT, "version": 1, **asdict(self)}
         write_text(path, json.dumps(content, indent=1) + "\n", is_private=True)
 
 
@@ -119,6 +121,8 @@ def receipt_path(target: str) -> Path:
         safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
         return Path(f"{safe or 'table'}.receipt.json")
     path = Path(target.split("?", maxsplit=1)[0])
+    if not path.name:
+        raise InvalidInput(f"an output must be a file or a table; got {target!r}.")
     return path.with_name(f"{path.stem}.receipt.json")
 
 
@@ -172,7 +176,12 @@ def apply(
             subkey=subkey,
             seed=options.seed,
         )
-        columns = output_columns(encoded, spec)
+        columns = tuple(
+            replace(column, width=table.widths.get(column.name, ""))
+            if encoded.name == "values" and column.kind == "integer"
+            else column
+            for column in output_columns(encoded, spec)
+        )
         output = Output(target, columns, options.keep, options.keep_order, options.force)
         applied = table.apply(draw, output, progress=progress)
         receipt = Receipt(
@@ -244,7 +253,7 @@ def _check_here(table: Table, spec: Spec, encoded: Encoded) -> None:
         f"on this table the release does not satisfy {encoded.release.criterion}: "
         f"{len(found.violations)} of {found.channel.n_y} outputs break it (leakage "
         f"{found.leakage.lower:.4f} below, {found.leakage.upper:.4f} above). Nothing was written. "
-        "Design the release on this table."
+        "Design the release on this table; a design with a smaller budget leaves room for change."
     )
 
 
@@ -341,7 +350,7 @@ def output_columns(encoded: Encoded, spec: Spec) -> tuple[OutputColumn, ...]:
     if encoded.name == "codes":
         return (OutputColumn("code", "integer", tuple(str(y) for y in range(len(labels)))),)
     if encoded.name == "groups":
-        return (OutputColumn(", ".join(names), "text", encoded.texts),)
+        return (OutputColumn("+".join(names), "text", encoded.texts),)
     parts = [label if isinstance(label, tuple) else (label,) for label in labels]
     return tuple(
         OutputColumn(

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from lowlift.composition import Together, audit_together
-from lowlift.encodings import Encoded, encode
+from lowlift.encodings import Encoded, encode, is_deterministic
 from lowlift.errors import InvalidInput
 from lowlift.estimation import estimate
 from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.tables import Column, OutputColumn, Table, open_table
-from lowlift.workflow.applying import output_columns, receipt_path
+from lowlift.workflow.applying import RECEIPT_FORMAT, output_columns, receipt_path
 from lowlift.workflow.columns import Spec, check_kinds, per_column
 
 __all__ = ["Check", "Verification", "audit_releases", "counts_of_outputs", "verify"]
@@ -70,7 +70,7 @@ def verify(
         f"{audit.leakage.upper:.6f} above, over {release.channel.n_y} outputs"
     )
     checks = [Check("the bound holds", audit.is_satisfied, detail)]
-    if against is None and published is None:
+    if release.table is None and against is None and published is None:
         return Verification(tuple(checks))
     spec = Spec.from_dict(release.table)
     encoded = encode(release, spec.encoding)
@@ -170,34 +170,48 @@ def _receipt(path: str) -> dict[str, Any]:
     names = ("kept", "rows_in", "rows_out", "release", "output_sha256", "source_sha256", "draws")
     try:
         saved = json.loads(file.read_text("utf-8"))
-        return {name: saved[name] for name in names}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"{file.name} is no receipt, or is damaged.") from error
+        found = {name: saved[name] for name in names}
+        is_ours = saved["format"] == RECEIPT_FORMAT
+        is_whole = (
+            is_ours
+            and isinstance(found["kept"], list)
+            and all(
+                isinstance(value, kind)
+                for kind, values in (
+                    (str, (*found["kept"], found["release"], found["draws"])),
+                    (int, (found["rows_in"], found["rows_out"])),
+                    (str | None, (found["output_sha256"], found["source_sha256"])),
+                )
+                for value in values
+            )
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        is_whole = False
+    if not is_whole:
+        raise InvalidInput(f"{file.name} is no receipt, or is damaged.")
+    return found
 
 
 def _plausible(encoded: Encoded, counts: Sequence[int]) -> Check:
-    """Test whether the published frequencies fit the release (a chi-square test)."""
+    """Test whether the published frequencies fit the release: chi-square, Poisson for rare ones."""
     from scipy import stats
 
-    pools = _pooled(counts, (encoded.release.audit.p_y * sum(counts)).tolist())
-    statistic = sum((o - e) ** 2 / e for o, e in pools)
-    value = float(stats.chi2.sf(statistic, len(pools) - 1)) if len(pools) > 1 else 1.0
-    detail = f"chi-square p = {value:.3g} over {len(pools)} outputs"
+    joint, channel = encoded.release.joint, encoded.channel
+    if is_deterministic(channel) and sum(counts) == int(joint.counts.sum()):
+        sums = joint.counts.sum(axis=0)
+        exact = [int(sum(sums[x] for x in channel.atom(y)[0])) for y in range(channel.n_y)]
+        words = "exactly, as nothing was drawn"
+        return Check("frequencies fit the release", exact == list(counts), words)
+    expected = (encoded.release.audit.p_y * sum(counts)).tolist()
+    pairs = list(zip(counts, expected, strict=True))
+    common = [(o, e) for o, e in pairs if e >= 5]
+    statistic = sum((o - e) ** 2 / e for o, e in common)
+    value = float(stats.chi2.sf(statistic, len(common) - 1)) if len(common) > 1 else 1.0
+    rare = sum(o for o, e in pairs if e < 5), sum(e for _, e in pairs if e < 5)
+    if rare[0]:  # too many rows of outputs that are hardly expected
+        value = min(value, float(stats.poisson.sf(rare[0] - 1, rare[1])))
+    detail = f"p = {value:.3g} over {len(common)} common outputs and the rare ones"
     return Check("frequencies fit the release", value > _UNLIKELY, detail)
-
-
-def _pooled(counts: Sequence[int], expected: Sequence[float]) -> list[tuple[float, float]]:
-    """Return observed and expected rows, rare outputs pooled until five of them are expected."""
-    pools, observed, mass = list[tuple[float, float]](), 0.0, 0.0
-    for more, count in sorted(zip(expected, counts, strict=True)):
-        observed, mass = observed + count, mass + more
-        if mass >= 5:
-            pools.append((observed, mass))
-            observed = mass = 0.0
-    if mass and pools:
-        last = pools.pop()
-        pools.append((last[0] + observed, last[1] + mass))
-    return pools or [(observed, mass)]
 
 
 def _possible(encoded: Encoded, counts: Sequence[int]) -> Check:

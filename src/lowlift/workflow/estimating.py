@@ -31,10 +31,13 @@ def estimate_table(
         For files that do not fit together.
     """
     codebook = Codebook.from_json(codebook_file)
-    columns = tuple(
-        OutputColumn(str(part["name"]), str(part["kind"]), tuple(part["texts"]))
-        for part in codebook.columns or ()
-    )
+    try:
+        columns = tuple(
+            OutputColumn(str(part["name"]), str(part["kind"]), tuple(part["texts"]))
+            for part in codebook.columns or ()
+        )
+    except (KeyError, TypeError) as error:
+        raise InvalidInput("the codebook's columns need a name, a kind and texts.") from error
     if not columns:
         raise InvalidInput("the codebook must say which columns were published; it does not.")
     if codebook.channel is None:

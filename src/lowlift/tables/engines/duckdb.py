@@ -1,6 +1,8 @@
 """Files, DuckDB databases and frames in memory, read by DuckDB in this process."""
 
+import gzip
 import hashlib
+import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import DUCKDB, Expression, call
 from lowlift.tables.engines import RowPlan, Rows, Spool, Values
 from lowlift.tables.engines.sandbox import Sandbox, said
+from lowlift.tables.outputs import INTEGER_TYPES
 from lowlift.tables.queries import in_order, named
 from lowlift.tables.sources import DatabaseFile, Files, Frame
 
@@ -29,11 +32,8 @@ __all__ = [
     "read_parquet",
 ]
 
-_INTEGERS = {
-    f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG", "HUGE")
-} | {"INTEGER", "UINTEGER"}
 _KINDS = {
-    **dict.fromkeys(_INTEGERS, "integer"),
+    **dict.fromkeys(INTEGER_TYPES, "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "real"),
     **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
     "BOOLEAN": "boolean",
@@ -99,6 +99,14 @@ def read_csv(
     return call("read_csv", files, *(option(key, value) for key, value in options.items()))
 
 
+def _is_quoted(path: str) -> bool:
+    """Tell whether the first line of a CSV is one quoted name, whatever is in it."""
+    place = Path(path)
+    with gzip.open(place) if path.endswith(".gz") else place.open("rb") as file:
+        line = file.readline().rstrip(b"\r\n")
+    return bool(re.fullmatch(rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"', line))
+
+
 def attach(path: Path, name: str, *, read_only: bool) -> str:
     """Return the statement that attaches a database file."""
     place = DUCKDB.sql(exp.Literal.string(str(path.resolve())))
@@ -137,6 +145,10 @@ class DuckDB:
             self.close()
             raise
         self.kinds: Mapping[str, str] = {row[0]: kind_of(row[1]) for row in described}
+        #: The types of whole numbers, so that what is published can have them too.
+        self.widths: Mapping[str, str] = {
+            row[0]: row[1] for row in described if row[1] in INTEGER_TYPES
+        }
 
     def _allowed(self) -> list[Path]:
         if isinstance(self.source, DatabaseFile):
@@ -191,11 +203,11 @@ class DuckDB:
         links = [self.sandbox.link(path, f"in{k}{suffix}") for k, path in enumerate(files.paths)]
         if files.format == "parquet":
             return read_parquet(links)
-        return self._sniffed(links, is_text=files.is_text)
+        known = "\t" if ".tsv" in files.paths[0].suffixes else "," if files.is_text else None
+        return self._sniffed(links, known or self._delimiter(links[0]), is_text=files.is_text)
 
-    def _sniffed(self, links: Sequence[str], *, is_text: bool) -> Expression:
-        """Tell delimiter and types once, so that every later query reads the file the same way."""
-        delimiter = self._delimiter(links[0])
+    def _sniffed(self, links: Sequence[str], delimiter: str, *, is_text: bool) -> Expression:
+        """Tell the types once, so that every later query reads the file the same way."""
         described = self.sandbox.run(
             f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(read_csv(links, delimiter)))}"
         )
@@ -230,7 +242,7 @@ class DuckDB:
         delimiter, columns = self.sandbox.run(query)[0]
         if len(columns) == 1:
             # A ragged file is told apart from one with a single column by its header.
-            header = columns[0]["name"]
+            header = "" if _is_quoted(link) else columns[0]["name"]
             delimiter = next((mark for mark in _DELIMITERS if mark in header), ",")
             if delimiter in header:
                 names = {f"column{k}": "VARCHAR" for k in range(header.count(delimiter) + 1)}

@@ -65,6 +65,7 @@ class Sandbox:
                 "temp_directory": str(spill),
             },
         )
+        connection.execute("SET enable_progress_bar = false")
         # DuckDB checks where a link leads, so the files themselves are listed.
         allowed = [str(path.resolve()) for path in paths]
         connection.execute("SET allowed_paths = $1", [allowed])

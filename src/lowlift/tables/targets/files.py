@@ -38,7 +38,10 @@ class FileTarget:
         refuse_existing(path, force=output.force)
         self.temporary = temporary_beside(path)
         # Not readable by others until it is whole and checked.
-        os.close(os.open(self.temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        try:
+            os.close(os.open(self.temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except OSError as error:
+            raise InvalidInput(f"{path.name} cannot be written: {error.strerror}.") from error
 
     def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
         """Write each output as often as counted, in random order."""

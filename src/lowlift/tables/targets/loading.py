@@ -54,7 +54,8 @@ def published(sandbox: Sandbox, output: Output) -> exp.Select:
     lists, values = [], {}
     for k, column in enumerate(output.columns):
         texts = exp.cast(exp.Placeholder(this=f"v{k}"), "varchar[]")
-        kind = exp.DataType.build(f"{DUCKDB.types[column.kind]}[]", dialect="duckdb")
+        name = column.width or DUCKDB.types[column.kind]
+        kind = exp.DataType.build(f"{name}[]", dialect="duckdb")
         # Not exp.cast, which takes all lists for the same type and drops the second cast.
         lists.append(exp.Cast(this=texts, to=kind).as_(f"v{k}"))
         values[f"v{k}"] = list(column.texts)
