@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion, from_dict, to_dict
 from lowlift.draw import draw
-from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.files import write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
@@ -233,7 +234,9 @@ class Release:
     def _from_dict(cls, saved: dict[str, Any]) -> Self:
         stored = saved["joint"]
         make, key = (Joint.from_counts, "counts") if "counts" in stored else (Joint, "p_sx")
-        joint = make(stored[key], stored["s_labels"], stored["x_labels"])
+        with warnings.catch_warnings():  # whoever made it was warned
+            warnings.simplefilter("ignore", LowliftWarning)
+            joint = make(stored[key], stored["s_labels"], stored["x_labels"])
         part = saved["channel"]
         channel = Channel.from_atoms(
             joint, part["atoms"], _integer(part["denominator"]), part["y_labels"]

@@ -66,7 +66,8 @@ Bin = Annotated[
 Missing = Annotated[
     str,
     typer.Option(
-        metavar="value|drop|error", help="What a missing value is: a symbol of its own by default."
+        metavar="value|drop|error",
+        help="What a missing value is: a symbol of its own by default. For example: --missing drop",
     ),
 ]
 CriterionName = Annotated[

@@ -56,7 +56,8 @@ _RoundTo = Annotated[
 _Unseen = Annotated[
     str,
     typer.Option(
-        metavar="error|suppress", help="Values that the design did not have: refuse, or leave out."
+        metavar="error|suppress",
+        help="Values that the design did not have: refuse, or leave out, e.g. --unseen suppress",
     ),
 ]
 
