@@ -14,7 +14,7 @@ from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.tables import Column, OutputColumn, Table, open_table
 from lowlift.workflow.applying import RECEIPT_FORMAT, output_columns, receipt_path
-from lowlift.workflow.columns import Spec, check_kinds, per_column
+from lowlift.workflow.columns import Spec, check_kinds, joint_of, per_column
 
 __all__ = ["Check", "Verification", "audit_releases", "counts_of_outputs", "verify"]
 
@@ -92,7 +92,7 @@ def verify(
 def _same_counts(table: Table, spec: Spec, joint: Joint) -> Check:
     check_kinds(table, (*spec.sensitive, *spec.released))
     counted = table.count([*spec.sensitive, *spec.released], missing=spec.missing)
-    found = counted.joint(len(spec.sensitive))
+    found = joint_of(counted, len(spec.sensitive))
     is_same = (
         found.s_labels == joint.s_labels
         and found.x_labels == joint.x_labels

@@ -12,7 +12,7 @@ from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.joint import Joint, Label
 from lowlift.tables import Bins, Column, Counts, Quantiles, Table
 
-__all__ = ["Asked", "Spec", "check_kinds", "count", "per_column", "quiet_joint"]
+__all__ = ["Asked", "Spec", "check_kinds", "count", "joint_of", "per_column", "quiet_joint"]
 
 _MISSING = ("value", "drop", "error")
 
@@ -130,7 +130,7 @@ def count(table: Table, asked: Asked) -> tuple[Joint, Spec]:
         table.sha256(),
         from_data=tuple(n for n, bins in asked.bins.items() if isinstance(bins, Quantiles)),
     )
-    return _joint(counts, len(sensitive)), spec
+    return joint_of(counts, len(sensitive)), spec
 
 
 def check_kinds(table: Table, columns: Sequence[Column]) -> None:
@@ -150,7 +150,8 @@ def _found(table: Table, names: Sequence[str], bins: Mapping[str, Bins]) -> tupl
     return tuple(table.column(name, bins.get(name)) for name in names)
 
 
-def _joint(counts: Counts, n_sensitive: int) -> Joint:
+def joint_of(counts: Counts, n_sensitive: int) -> Joint:
+    """Return the joint of the counts; see `quiet_joint`."""
     if not counts.rows:
         raise InvalidInput("no rows are left to count: every one has a missing value.")
     with warnings.catch_warnings():
