@@ -7,32 +7,23 @@ P_S, no counts and no rows.
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from lowlift.channel import Channel
-from lowlift.criteria import (
-    LDP,
-    AlphaLift,
-    BuiltIn,
-    Chi2Lift,
-    Criterion,
-    L1Lift,
-    from_dict,
-    to_dict,
-)
+from lowlift.criteria import BuiltIn, from_dict, to_dict
 from lowlift.encodings import ENCODINGS, Encoded, is_deterministic
 from lowlift.errors import InvalidInput
-from lowlift.files import write_text
+from lowlift.files import read_json, write_text
+from lowlift.guarantees import guarantee_of
 from lowlift.joint import Joint, Label, check_labels
 
-__all__ = ["Codebook", "guarantee_of"]
+__all__ = ["Codebook"]
 
 #: The lower and the upper end of a probability; equal where it is exact.
 Interval: TypeAlias = tuple[float, float]
@@ -47,12 +38,6 @@ _FEW = 5
 #: What a damaged file may raise on the way to an object.
 _BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 _SUM_TOLERANCE = 1e-9
-_READER = (
-    "This holds for a reader who knows how the sensitive and the released values are distributed "
-    "in the table, knows this codebook, and sees what was published of one record. Not covered: "
-    "other knowledge about that person, other columns or releases of the same table, the order of "
-    "rows, and that a person is in the table."
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +194,7 @@ class Codebook:
             For a file that is no codebook, of another version, truncated or changed.
         """
         name = Path(path).name
-        saved = _read(Path(path), name)
+        saved = read_json(path, _FORMAT, _VERSION)
         try:
             return cls._from_dict(saved)
         except InvalidInput as error:
@@ -363,88 +348,6 @@ def _pinned(channel: Channel, step: Fraction, masses: Sequence[Sequence[int]]) -
     return found
 
 
-def guarantee_of(criterion: Criterion) -> str:
-    """Return what a criterion promises, in words and numbers rounded to the safe side.
-
-    Examples
-    --------
-    >>> from lowlift.criteria import ALIP
-    >>> print(guarantee_of(ALIP(0.5, 1.0)).partition(". ")[0])
-    No published value makes any sensitive value more than 2.719 times or less than 0.6065 times \
-as likely as it was before
-    """
-    return f"{_promise(criterion)} {_READER}"
-
-
-def _promise(criterion: Criterion) -> str:
-    lower, upper = criterion.lower, criterion.upper
-    if math.isinf(lower) and math.isinf(upper):
-        return "Nothing is bounded."
-    if isinstance(criterion, LDP):
-        return (
-            f"No published value is more than {_exp_up(upper)} times as likely under one "
-            "sensitive value as under another."
-        )
-    if isinstance(criterion, L1Lift):
-        return _averages(
-            (upper, "the sum over s of |P(s|y) - P(s)|", _expm1_up),
-            (lower, "the mean over s of |P(s)/P(s|y) - 1|", _expm1_up),
-        )
-    if isinstance(criterion, Chi2Lift):
-        return _averages(
-            (upper, "the root mean square over s of P(s|y)/P(s) - 1", _expm1_up),
-            (lower, "the root mean square over s of P(s)/P(s|y) - 1", _expm1_up),
-        )
-    if isinstance(criterion, AlphaLift) and not math.isinf(criterion.alpha):
-        mean = f"the power mean of order {criterion.alpha:g} over s of"
-        return _averages(
-            (upper, f"{mean} P(s|y)/P(s)", _exp_up), (lower, f"{mean} P(s)/P(s|y)", _exp_up)
-        )
-    return _factors(lower, upper)
-
-
-def _factors(lower: float, upper: float) -> str:
-    if 0 in {lower, upper}:  # factors average to 1: none can be above or below alone
-        return "No published value changes how likely any sensitive value is."
-    sides = []
-    if not math.isinf(upper):
-        sides.append(f"more than {_exp_up(upper)} times")
-    if not math.isinf(lower):
-        sides.append(f"less than {_exp_down(lower)} times")
-    text = f"No published value makes any sensitive value {' or '.join(sides)} as likely as it was"
-    if len(sides) == 2:
-        return f"{text} before."
-    return f"{text} before. How much {'more' if math.isinf(upper) else 'less'} is not bounded."
-
-
-def _averages(*sides: tuple[float, str, Callable[[float], str]]) -> str:
-    bounds = [f"{what} is at most {show(side)}" for side, what, show in sides if side < math.inf]
-    return (
-        f"For every published value y, {' and '.join(bounds)}. "
-        "Here s are the sensitive values, and means are weighted by P(s)."
-    )
-
-
-def _exp_up(side: float) -> str:
-    return _shown(side, math.exp, ROUND_CEILING, math.inf) if side else "1"
-
-
-def _exp_down(side: float) -> str:
-    return _shown(-side, math.exp, ROUND_FLOOR, 0.0)
-
-
-def _expm1_up(side: float) -> str:
-    return _shown(side, math.expm1, ROUND_CEILING, math.inf) if side else "0"
-
-
-def _shown(power: float, function: Callable[[float], float], rounding: str, toward: float) -> str:
-    """Return the function of a budget to four digits, rounded to the safe side."""
-    if abs(power) > 700:
-        return f"e**{power:g}"
-    safe = math.nextafter(math.nextafter(function(power), toward), toward)
-    return f"{Context(prec=4, rounding=rounding).create_decimal(Decimal(safe)).normalize():f}"
-
-
 def _members(value: Any, n_x: int) -> tuple[int, ...]:
     found = tuple(_list(value))
     if not found or len(set(found)) < len(found):
@@ -537,29 +440,3 @@ def _check_names(
         fits = set(labels) <= set(x_labels)
     if not fits:
         raise InvalidInput(f"the labels of the outputs are not those of {encoding}.")
-
-
-def _read(path: Path, name: str) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{name} is no codebook: it is not text.") from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "its name is not one of a file"
-        raise InvalidInput(f"{name} cannot be read: {reason}.") from error
-    try:
-        saved = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name} is no codebook, or is truncated: it is not JSON.") from error
-    if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
-        raise InvalidInput(f'{name} is no codebook: it does not say "format": "{_FORMAT}".')
-    if type(saved.get("version")) is not int or saved["version"] != _VERSION:
-        raise InvalidInput(
-            f"{name} must be of version {_VERSION}; it is of version {saved.get('version')!r}. "
-            "Read it with the lowlift that wrote it."
-        )
-    return saved
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(word)

@@ -1,13 +1,15 @@
 """Files written in full or not at all."""
 
 import hashlib
+import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any, NoReturn
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["check_writable", "sha256_of", "write_bytes", "write_text"]
+__all__ = ["check_writable", "read_json", "sha256_of", "write_bytes", "write_text"]
 
 _CHUNK = 1 << 20
 
@@ -37,6 +39,49 @@ def write_bytes(path: str | os.PathLike[str], content: bytes, *, is_private: boo
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def read_json(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any]:
+    """Return the mapping in a file of ours that says this format and version.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        The format it must say, such as "lowlift-release".
+    version
+        The version it must say.
+
+    Raises
+    ------
+    InvalidInput
+        For a file that cannot be read, is no JSON (NaN and infinity are none), or says otherwise.
+    """
+    name, what = Path(path).name, kind.removeprefix("lowlift-")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name} is no {what}: it is not text.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its name is not one of a file"
+        raise InvalidInput(f"{name} cannot be read: {reason}.") from error
+    try:
+        saved = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name} is no {what}, or is truncated: it is not JSON.") from error
+    if not isinstance(saved, dict) or saved.get("format") != kind:
+        raise InvalidInput(f'{name} is no {what}: it does not say "format": "{kind}".')
+    if type(saved.get("version")) is not int or saved["version"] != version:
+        raise InvalidInput(
+            f"{name} must be of version {version}; it is of version {saved.get('version')!r}. "
+            "Read it with the lowlift that wrote it."
+        )
+    return saved
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(word)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

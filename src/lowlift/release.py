@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from lowlift.channel import Channel
 from lowlift.criteria import Criterion, from_dict, to_dict
 from lowlift.draw import draw
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
-from lowlift.files import write_text
+from lowlift.files import read_json, write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
 
@@ -217,7 +217,7 @@ class Release:
             audit do not fit together.
         """
         name = Path(path).name
-        saved = _read(Path(path), name)
+        saved = read_json(path, _FORMAT, _VERSION)
         try:
             release = cls._from_dict(saved)
         except InvalidInput as error:
@@ -303,28 +303,3 @@ def _check_blocks(joint: Joint, channel: Channel, partition: Partition) -> None:
     is_coarser = channel.denominator == 1 and len(partition) != channel.n_y
     if len(partition.block_of) != joint.n_x or max(map(len, used)) > 1 or is_coarser:
         raise InvalidInput("the partition is not the channel's.")
-
-
-def _read(path: Path, name: str) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{name} is no release: it is not text.") from error
-    except OSError as error:
-        raise InvalidInput(f"{name} cannot be read: {error.strerror}.") from error
-    try:
-        saved = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name} is no release, or is truncated: it is not JSON.") from error
-    if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
-        raise InvalidInput(f'{name} is no release: it does not say "format": "{_FORMAT}".')
-    if saved.get("version") != _VERSION:
-        raise InvalidInput(
-            f"{name} must be of version {_VERSION}; it is of version {saved.get('version')!r}. "
-            "Read it with the lowlift that wrote it."
-        )
-    return saved
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(word)

@@ -636,13 +636,15 @@ def test_a_run_that_is_stopped_leaves_no_half_file(tmp_path, sent):
     }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
     arguments = ["sanitize", "t.parquet", "-s", "s", "-x", "x", *BOUND, "-o", "safe.csv"]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
     with subprocess.Popen(
         [*COMMAND, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | {"TMPDIR": str(scratch)},
         start_new_session=True,
     ) as running:
         deadline = time.monotonic() + 60
@@ -655,9 +657,11 @@ def test_a_run_that_is_stopped_leaves_no_half_file(tmp_path, sent):
     assert running.returncode not in {0, 2}
     assert "Traceback" not in err
     seen = [name for name in names(tmp_path) if not name.startswith(".")]
-    assert seen == ["t.parquet"]
+    assert seen == ["scratch", "t.parquet"]
+    # What is private stays private.
+    assert all(path.stat().st_mode & 0o077 == 0 for path in scratch.iterdir())
     if sent == signal.SIGINT:
-        assert names(tmp_path) == ["t.parquet"]
+        assert (names(tmp_path), names(scratch)) == (["scratch", "t.parquet"], [])
 
 
 @pytest.mark.parametrize("options", [(), ("--keep", "k"), ("--keep-order",)])

@@ -103,7 +103,7 @@ def _rows_per_symbol(draw: Draw, counts: Counts) -> tuple[list[int], int]:
 
 
 def _check_ids(engine: Engine, name: str) -> None:
-    rows, present, different = map(int, engine.fetch(queries.id_faults(name, engine.table))[0])
+    rows, present, different = engine.ids(name)
     if present < rows or different < present:
         raise InvalidInput(
             f"ids must be present and different; column {name!r} has {rows - present} missing and "
@@ -127,7 +127,8 @@ def _write(
             written = target.write_rows(plan)
         progress(steps, steps)
         return list(written)
-    if draw.id is None:
+    # A function of x needs no randomness, keyed or not.
+    if draw.id is None or draw.channel.denominator == 1:
         drawn = rows_per_output(
             draw.channel, rows, draw.seed, lambda done: progress(done, steps)
         ).tolist()

@@ -68,6 +68,9 @@ class Engine(Protocol):
     ) -> AbstractContextManager[tuple[Expression, Values]]:
         """Lend a small table to queries: how it is called, and what to bind with it."""
 
+    def ids(self, column: str) -> tuple[int, int, int]:
+        """Count the rows, the rows with an id, and the different ids."""
+
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private file for another engine to load."""
 

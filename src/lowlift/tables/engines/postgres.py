@@ -18,7 +18,7 @@ from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import POSTGRES, Expression, call
 from lowlift.tables.engines import RowPlan, Rows, Spool, Values
 from lowlift.tables.engines.private import PrivateFolder
-from lowlift.tables.queries import in_order
+from lowlift.tables.queries import id_faults, in_order
 from lowlift.tables.sources import PostgresTable
 
 __all__ = ["Postgres", "Session", "connect", "draw_to_temporary", "positional", "unnested"]
@@ -262,6 +262,11 @@ class Postgres:
         snapshot = self.session.execute("SELECT pg_export_snapshot()")[0][0]
         session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         session.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.sql(exp.Literal.string(snapshot))}")
+
+    def ids(self, column: str) -> tuple[int, int, int]:
+        """Count the rows, the rows with an id, and the different ids."""
+        rows, present, different = self.fetch(id_faults(column, self.table))[0]
+        return int(rows), int(present), int(different)
 
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private CSV file."""

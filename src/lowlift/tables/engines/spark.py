@@ -20,7 +20,7 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import SPARK, Expression, call
 from lowlift.tables.engines import RowPlan, Rows, Spool, Values
-from lowlift.tables.queries import named
+from lowlift.tables.queries import id_faults, named
 from lowlift.tables.sources import Frame, SparkTable, split_name
 
 __all__ = ["CSV", "Spark", "local_files", "refusing"]
@@ -183,6 +183,11 @@ class Spark:
             yield table, {}
         finally:
             self.session.catalog.dropTempView(self._views.pop())
+
+    def ids(self, column: str) -> tuple[int, int, int]:
+        """Count the rows, the rows with an id, and the different ids."""
+        rows, present, different = self.fetch(id_faults(column, self.table))[0]
+        return int(rows), int(present), int(different)
 
     def spool(self, plan: RowPlan) -> Spool:
         """Refuse: rows that Spark draws stay in Spark."""

@@ -1,0 +1,98 @@
+"""What a criterion promises, in words."""
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from lowlift.criteria import LDP, AlphaLift, Chi2Lift, Criterion, L1Lift
+
+__all__ = ["guarantee_of"]
+
+_READER = (
+    "This holds for a reader who knows how the sensitive and the released values are distributed "
+    "in the table, knows this codebook, and sees what was published of one record. Not covered: "
+    "other knowledge about that person, other columns or releases of the same table, the order of "
+    "rows, and that a person is in the table."
+)
+
+
+def guarantee_of(criterion: Criterion) -> str:
+    """Return what a criterion promises, in words and numbers rounded to the safe side.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP
+    >>> print(guarantee_of(ALIP(0.5, 1.0)).partition(". ")[0])
+    No published value makes any sensitive value more than 2.719 times or less than 0.6065 times \
+as likely as it was before
+    """
+    return f"{_promise(criterion)} {_READER}"
+
+
+def _promise(criterion: Criterion) -> str:
+    lower, upper = criterion.lower, criterion.upper
+    if math.isinf(lower) and math.isinf(upper):
+        return "Nothing is bounded."
+    if isinstance(criterion, LDP):
+        return (
+            f"No published value is more than {_exp_up(upper)} times as likely under one "
+            "sensitive value as under another."
+        )
+    if isinstance(criterion, L1Lift):
+        return _averages(
+            (upper, "the sum over s of |P(s|y) - P(s)|", _expm1_up),
+            (lower, "the mean over s of |P(s)/P(s|y) - 1|", _expm1_up),
+        )
+    if isinstance(criterion, Chi2Lift):
+        return _averages(
+            (upper, "the root mean square over s of P(s|y)/P(s) - 1", _expm1_up),
+            (lower, "the root mean square over s of P(s)/P(s|y) - 1", _expm1_up),
+        )
+    if isinstance(criterion, AlphaLift) and not math.isinf(criterion.alpha):
+        mean = f"the power mean of order {criterion.alpha:g} over s of"
+        return _averages(
+            (upper, f"{mean} P(s|y)/P(s)", _exp_up), (lower, f"{mean} P(s)/P(s|y)", _exp_up)
+        )
+    return _factors(lower, upper)
+
+
+def _factors(lower: float, upper: float) -> str:
+    if 0 in {lower, upper}:  # factors average to 1: none can be above or below alone
+        return "No published value changes how likely any sensitive value is."
+    sides = []
+    if not math.isinf(upper):
+        sides.append(f"more than {_exp_up(upper)} times")
+    if not math.isinf(lower):
+        sides.append(f"less than {_exp_down(lower)} times")
+    text = f"No published value makes any sensitive value {' or '.join(sides)} as likely as it was"
+    if len(sides) == 2:
+        return f"{text} before."
+    return f"{text} before. How much {'more' if math.isinf(upper) else 'less'} is not bounded."
+
+
+def _averages(*sides: tuple[float, str, Callable[[float], str]]) -> str:
+    bounds = [f"{what} is at most {show(side)}" for side, what, show in sides if side < math.inf]
+    return (
+        f"For every published value y, {' and '.join(bounds)}. "
+        "Here s are the sensitive values, and means are weighted by P(s)."
+    )
+
+
+def _exp_up(side: float) -> str:
+    return _shown(side, math.exp, ROUND_CEILING, math.inf) if side else "1"
+
+
+def _exp_down(side: float) -> str:
+    return _shown(-side, math.exp, ROUND_FLOOR, 0.0)
+
+
+def _expm1_up(side: float) -> str:
+    return _shown(side, math.expm1, ROUND_CEILING, math.inf) if side else "0"
+
+
+def _shown(power: float, function: Callable[[float], float], rounding: str, toward: float) -> str:
+    """Return the function of a budget to four digits, rounded to the safe side."""
+    if abs(power) > 700:
+        return f"e**{power:g}"
+    safe = math.nextafter(math.nextafter(function(power), toward), toward)
+    return f"{Context(prec=4, rounding=rounding).create_decimal(Decimal(safe)).normalize():f}"
