@@ -273,7 +273,7 @@ def test_keyed_draws_are_the_digest_of_each_id(people, mixed, tmp_path):
     apply(people, mixed.release, str(tmp_path / "a.csv"), options)
     drawn = {pid: int(code) for code, pid in read_csv(tmp_path / "a.csv")[1]}
     table = AliasTable.from_channel(mixed.encoded.release.channel)
-    subkey = subkey_of(KEY, mixed.encoded.release.fingerprint)
+    subkey = subkey_of(KEY, json.dumps([mixed.encoded.release.fingerprint, "ward"]))
     _, rows = read_csv(people)
     for pid, _, ward, _ in rows[::37]:
         assert drawn[pid] == alias_draw(table, WARDS.index(ward), uniform_of(subkey, pid))

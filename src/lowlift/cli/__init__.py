@@ -1,5 +1,6 @@
 """The command line: parse, call the library, show. One line per error, no traceback."""
 
+import os
 import sys
 from typing import NoReturn
 
@@ -21,6 +22,10 @@ def main() -> NoReturn:
     except LowliftError as error:
         print(f"lowlift: {error}", file=sys.stderr)  # noqa: T201 (this is the terminal)
         sys.exit(1 if isinstance(error, BoundViolated) else 2)
+    except BrokenPipeError:
+        # Whoever read what we print has stopped; as the shell would have it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
     except OSError as error:
         # Of a file or folder; a disk may be full, a folder may be gone.
         name = "" if error.filename is None else f" ({error.filename})"

@@ -1,5 +1,6 @@
 """``lowlift audit``, ``design``, ``apply`` and ``sanitize``: from a table to a safe table."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -303,7 +304,9 @@ def sanitize(
         screens.design_screen(made.design)
         screens.receipt_screen(made.receipt)
         screens.verification_screen(made.verification)
-        typer.echo(f"Confidential: {files['release']}. To publish: {out}, {files['codebook']}.")
+        typer.echo(f"Confidential: {files['release']}.")
+        if seed is None:
+            typer.echo(f"To publish: {out}, {files['codebook']}.")
         screens.warn(made.warnings)
     raise typer.Exit(0 if made.verification.is_ok else 1)
 
@@ -358,13 +361,17 @@ def _drawing(is_quiet: bool) -> Iterator[Callable[[int, int], object] | None]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows, {task.speed:,.0f}/s"),
+        TextColumn("{task.fields[words]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("drawing", total=None, visible=False)
+        bar = progress.add_task("drawing", total=None, visible=False, words="")
+        start = time.monotonic()
 
         def show(done: int, total: int) -> None:
-            progress.update(bar, completed=done, total=total, visible=True)
+            # Each row is drawn and written: two steps.
+            rate = done / 2 / max(time.monotonic() - start, 1e-3)
+            words = f"{done // 2:,} of {total // 2:,} rows, {rate:,.0f}/s"
+            progress.update(bar, completed=done, total=total, visible=True, words=words)
 
         yield show

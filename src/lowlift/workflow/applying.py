@@ -165,7 +165,9 @@ def apply(
         if options.keep:
             outside += _check_kept(table, spec, encoded, options)
         channel = encoded.release.channel
-        subkey = options.key and subkey_of(options.key, encoded.release.fingerprint)
+        # The same channel on other columns draws by another key.
+        names = [encoded.release.fingerprint, *(column.name for column in spec.released)]
+        subkey = options.key and subkey_of(options.key, json.dumps(names))
         draw = Draw(
             columns=spec.released,
             channel=channel,

@@ -117,7 +117,10 @@ def _published(
         total = sum(counts) + unknown
         words = f"{unknown:,} of {total:,} rows are no output of the release"
         checks.append(Check("every row is an output", unknown == 0, words))
-        if receipt:
+        if not receipt:
+            words = "none beside it: that these rows were drawn, and when, cannot be told"
+            checks.append(Check("receipt", is_ok=encoded.name != "values", detail=words))
+        else:
             checks += _as_receipt(receipt, total, table.sha256(), encoded)
     if unknown == 0 and encoded.release.joint.is_counted:
         is_here = receipt.get("source_sha256", spec.sha256) == spec.sha256

@@ -49,7 +49,7 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
 
 
 def subkey_of(key: bytes, fingerprint: str) -> bytes:
-    """Return the key of one release's draws: HMAC-SHA-256 of its fingerprint.
+    """Return the key of one release's draws: HMAC-SHA-256 of its fingerprint (and columns).
 
     Examples
     --------
