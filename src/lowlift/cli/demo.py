@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from lowlift.cli import options as o
+
 __all__ = ["demo"]
 
 
@@ -14,6 +16,7 @@ def demo(
         Path,
         typer.Option("--out", metavar="DIR", help="A new or empty folder, e.g. --out demo."),
     ] = Path("lowlift-demo"),
+    json: o.Json = False,
 ) -> None:
     """Release the Titanic's passenger list: publish class, sex and age, protect who survived."""
     from lowlift.cli import screens
@@ -26,6 +29,14 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     source = write_titanic(out / "titanic.csv")
     asked, bound = Asked(("survived",), ("class", "sex", "age")), ALIP(0.5, 0.5)
+    if json:
+        made = sanitize(source, asked, bound, str(out / "safe.csv"))
+        files = sorted(str(path) for path in out.iterdir())
+        design = screens.design_data(made.design)
+        screens.print_json(
+            {"design": design, "files": files, "is_verified": made.verification.is_ok}
+        )
+        raise typer.Exit(0 if made.verification.is_ok else 1)
     typer.echo("$ lowlift audit titanic.csv -s survived -x class -x sex -x age ...\n")
     screens.audit_screen(audit_table(source, asked, bound))
     typer.echo("\n$ lowlift sanitize titanic.csv ... -o safe.csv\n")

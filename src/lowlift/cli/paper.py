@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from lowlift.cli import options as o
+
 __all__ = ["paper"]
 
 
@@ -37,6 +39,7 @@ def paper(
     jobs: Annotated[
         int | None, typer.Option(help="Processes, e.g. 2. Default: one for each core.")
     ] = None,
+    json: o.Json = False,
 ) -> None:
     """Recompute the paper's figures and propositions, with its own points beside ours.
 
@@ -54,6 +57,7 @@ def paper(
         TimeRemainingColumn,
     )
 
+    from lowlift.cli import screens
     from lowlift.paper import FIGURES, reproduce
 
     console = Console(stderr=True)
@@ -81,4 +85,7 @@ def paper(
             jobs=jobs if jobs is not None else os.cpu_count(),
             progress=show,
         )
-    typer.echo(f"Wrote {page}")
+    if json:
+        screens.print_json({"page": str(page), "figures": sorted(set(figures or FIGURES))})
+    else:
+        typer.echo(f"Wrote {page}")
