@@ -258,6 +258,22 @@ def test_edges_from_the_data_are_said(lowlift, tmp_path):
         assert "from the data" not in lowlift(*command, *asked, "--bin", "n=width:9").out
 
 
+def test_what_a_sample_supports_is_said(lowlift, people, tmp_path):
+    rows = rows_of([[3, 3, 2], [3, 0, 4]], ("a", "b"), ("u", "v", "w"))
+    small = write_csv(tmp_path / "small.csv", ("s", "x"), rows)
+    asked = (small, "-s", "s", "-x", "x", "--criterion", "max-lift", "--epsilon", 1)
+    for command in (("audit",), ("design", "-o", "small.json")):
+        found = lowlift(*command, *asked)
+        assert found.code == 0
+        assert "Exact if the table is the population" in found.out
+        assert "too small to support the bound" in found.out
+        assert "never occur together" in found.out
+    found = lowlift("audit", people, *S_X, "--criterion", "lip", "--epsilon", 4)
+    assert "Exact if the table is the population" in found.out
+    assert "too small" not in found.out
+    assert "never occur" not in found.out
+
+
 # --- JSON ------------------------------------------------------------------------------------
 
 

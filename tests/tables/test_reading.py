@@ -67,6 +67,17 @@ def test_frames_that_can_be_read_only_once_are_refused():
     for frame in (pl.LazyFrame({"a": [1]}), ARROW.to_reader()):
         with pytest.raises(InvalidInput, match="Collect it first"):
             open_table(frame)
+    for other in (pd.Series([1]), pa.array([1]), duckdb.connect()):
+        with pytest.raises(InvalidInput, match="frame; got"):
+            open_table(other)
+
+
+def test_datasets(tmp_path):
+    import pyarrow.dataset
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(ARROW, tmp_path / "a.parquet")
+    check(pyarrow.dataset.dataset(tmp_path / "a.parquet"))
 
 
 def test_database_files(tmp_path):

@@ -27,6 +27,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_files_are_found(folder):
+    (folder / "no10:30.csv").write_text("x\n1\n")
+    assert parse_source("no10:30.csv").description == "no10:30.csv"
     path = folder / "a1.csv"
     assert parse_source(path) == Files((path,), "csv", "a1.csv")
     assert parse_source(folder / "b.parquet").format == "parquet"

@@ -306,6 +306,21 @@ def test_order_is_kept_on_request(files, tmp_path):
                 )
 
 
+def test_a_long_order_is_kept(files):
+    """Several row groups, read and written by several threads."""
+    rows = 400_000
+    xs = np.random.default_rng(0).integers(0, 2, rows)
+    frame = pa.table({"x": np.array(["a", "b"], object)[xs], "n": np.arange(rows)})
+    codes = OutputColumn("y", "integer", ("0", "1"))
+    with open_table(frame) as table:
+        target = files.target()
+        draw = Draw((table.column("x"),), Channel([[1, 0], [0, 1]]), ("a", "b"))
+        table.apply(draw, Output(target, (codes,), keep=("n",), keep_order=True))
+    written = pq.read_table(target)
+    assert (written["n"].to_numpy() == np.arange(rows)).all()
+    assert (written["y"].to_numpy() == xs).all()
+
+
 def test_order_cannot_be_kept_elsewhere(store):
     if store.name == "duckdb":
         return

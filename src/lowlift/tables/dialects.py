@@ -4,7 +4,7 @@ A uniform number that agrees on every engine is the leading 15 hex digits of a S
 whole number of 60 bits; each engine has its own way to say that.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -54,8 +54,8 @@ class Dialect:
         Text to its length in UTF-8 bytes.
     is_nan, divide
         Whether a double is NaN; a non-negative whole number divided by another, rounded down.
-    quantile
-        The value at a fraction of the sorted ones.
+    quantiles
+        The values at fractions of the sorted ones: one list, or a column each.
     row_number
         A different whole number for each row.
     concat
@@ -73,7 +73,7 @@ class Dialect:
     octets: Callable[[Expression], Expression]
     is_nan: Callable[[Expression], Expression]
     divide: Callable[[Expression, int], Expression]
-    quantile: Callable[[Expression, float], Expression]
+    quantiles: Callable[[Expression, Sequence[float]], list[Expression]]
     row_number: Callable[[], Expression]
     concat: Callable[..., Expression]
     once: Expression | None = None
@@ -104,11 +104,15 @@ def _joined(*parts: Expression) -> Expression:
     return exp.Concat(expressions=list(parts))
 
 
-def _within_group(value: Expression, share: float) -> Expression:
+def _within_group(value: Expression, share: Expression) -> Expression:
     return exp.WithinGroup(
-        this=call("percentile_disc", number(share)),
-        expression=exp.Order(expressions=[exp.Ordered(this=value)]),
+        this=call("percentile_disc", share),
+        expression=exp.Order(expressions=[exp.Ordered(this=value.copy())]),
     )
+
+
+def _list(shares: Sequence[float]) -> Expression:
+    return exp.Array(expressions=[number(share) for share in shares])
 
 
 def _duckdb_number(digits: Expression) -> Expression:
@@ -133,7 +137,8 @@ DUCKDB = Dialect(
     octets=lambda text: call("strlen", text),
     is_nan=lambda value: call("isnan", value),
     divide=lambda value, by: exp.IntDiv(this=value, expression=number(by)),
-    quantile=lambda value, share: call("quantile_disc", value, number(share)),
+    # One list: separate calls would each hold all values in memory.
+    quantiles=lambda value, shares: [call("quantile_disc", value, _list(shares))],
     row_number=lambda: exp.Window(this=exp.RowNumber()),
     # The function is faster than the operator; it skips NULL, so callers refuse NULL before.
     concat=lambda *parts: call("concat", *parts),
@@ -152,7 +157,9 @@ POSTGRES = Dialect(
         this=value, expression=exp.cast(exp.Literal.string("NaN"), "double")
     ),
     divide=lambda value, by: exp.Div(this=value, expression=number(by), typed=True),
-    quantile=_within_group,
+    quantiles=lambda value, shares: [
+        _within_group(value, exp.cast(_list(shares), "double[]", dialect="postgres"))
+    ],
     row_number=lambda: exp.Window(this=exp.RowNumber()),
     concat=_joined,
     # PostgreSQL does not pull up a subquery with a volatile column; this one is cheap.
@@ -170,7 +177,7 @@ SPARK = Dialect(
     octets=lambda text: call("octet_length", text),
     is_nan=lambda value: call("isnan", value),
     divide=lambda value, by: exp.IntDiv(this=value, expression=number(by)),
-    quantile=_within_group,
+    quantiles=lambda value, shares: [_within_group(value, number(share)) for share in shares],
     row_number=lambda: call("monotonically_increasing_id"),
     concat=_joined,
 )

@@ -145,8 +145,7 @@ def quantiles(
         .from_(table.copy())
         .where(exp.Not(this=exp.paren(_missing(value, exact, dialect))))
     )
-    found = (dialect.quantile(named("v"), share) for share in shares)
-    return exp.select(*found).from_(present.subquery("p"))
+    return exp.select(*dialect.quantiles(named("v"), shares)).from_(present.subquery("p"))
 
 
 def id_faults(column: str, table: Expression) -> exp.Select:

@@ -33,8 +33,14 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:@/\[\]]*)(:\d+)?")
 _POSTGRES = frozenset({"postgresql", "postgres"})
 #: What Spark may read by itself; object stores are reached through a table of its catalog.
 _SPARK_SCHEMES = frozenset({"file", "hdfs", "viewfs", "dbfs"})
-#: Packages whose frames DuckDB scans in place.
-_FRAMES = frozenset({"pandas", "polars", "pyarrow", "duckdb"})
+#: What may be read where it is, by package.
+_FRAMES = {
+    "pandas": {"DataFrame"},
+    "polars": {"DataFrame"},
+    "pyarrow": {"Table", "RecordBatch", "FileSystemDataset", "InMemoryDataset", "UnionDataset"},
+    "duckdb": {"DuckDBPyRelation"},
+    "pyspark": {"DataFrame"},
+}
 _REFUSED = (
     "a password must not stand in a table's address, where logs and histories keep it. "
     "Set PGPASSWORD, or use a pgpass or service file."
@@ -134,13 +140,13 @@ def _engine_of(source: Source) -> str:
 def _parse_frame(source: Any) -> Frame:
     kind = type(source)
     library = kind.__module__.partition(".")[0].removeprefix("_")
-    if library in _FRAMES | {"pyspark"}:
-        if kind.__name__ in {"LazyFrame", "RecordBatchReader", "Scanner"}:
-            raise InvalidInput(
-                f"a table must be readable more than once; got a {library} {kind.__name__}. "
-                "Collect it first."
-            )
+    if kind.__name__ in _FRAMES.get(library, ()):
         return Frame(source, library, f"{library} {kind.__name__}")
+    if library in _FRAMES and kind.__name__ in {"LazyFrame", "RecordBatchReader", "Scanner"}:
+        raise InvalidInput(
+            f"a table must be readable more than once; got a {library} {kind.__name__}. "
+            "Collect it first."
+        )
     raise InvalidInput(
         "a table must be a path, an address, or a pandas, polars, pyarrow, DuckDB or Spark frame; "
         f"got {kind.__name__}."
@@ -155,7 +161,7 @@ def _parse_text(text: str, engine: str | None) -> Source:
         raise InvalidInput(_REFUSED)
     if engine == "spark":
         return _parse_spark(text, scheme[1].lower() if scheme else "")
-    if scheme:
+    if scheme and ("://" in text or not os.path.lexists(text)):
         raise InvalidInput(
             f"a table must be a local file or a database; got a path that starts with "
             f"'{scheme[1].lower()}:'. Copy the file to this machine first."

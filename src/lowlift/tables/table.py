@@ -207,7 +207,7 @@ class Table:
         # Half a rank below a whole one: rounding cannot move an engine to the next value.
         shares = [(ceil(k * values / parts) - 0.5) / values for k in range(1, parts)]
         found = self._engine.fetch(queries.quantiles(name, kind, shares, table, dialect))
-        return list(found[0])
+        return list(found[0][0] if isinstance(found[0][0], list) else found[0])
 
     def count(
         self, columns: Sequence[Column], *, missing: str = "value", most: int = _MOST_GROUPS

@@ -15,6 +15,7 @@ from lowlift.tables.outputs import Output
 from lowlift.tables.sources import DatabaseFile
 from lowlift.tables.targets.files import (
     check_counts,
+    open_to_readers,
     publish_file,
     refuse_existing,
     temporary_beside,
@@ -80,6 +81,8 @@ class DatabaseTarget:
     def _open(self, paths: Sequence[Path]) -> Sandbox:
         self.sandbox = Sandbox([*database_files(self.written), *paths], self.output.target)
         self.sandbox.run(attach(self.written, "output", read_only=False))
+        if self.is_new:  # not readable by others until it is whole and checked
+            self.written.chmod(0o600)
         return self.sandbox
 
     def _exists(self) -> bool:
@@ -143,6 +146,7 @@ class DatabaseTarget:
             self.sandbox.run('DETACH "output"')
         self._close()
         if self.is_new:
+            open_to_readers(self.written)
             publish_file(self.written, self.path, force=False)
         if self.shared:
             self.shared.reattach()

@@ -25,7 +25,7 @@ from lowlift.tables.targets.loading import (
     published,
 )
 
-__all__ = ["FileTarget", "check_counts", "publish_file", "temporary_beside"]
+__all__ = ["FileTarget", "check_counts", "open_to_readers", "publish_file", "temporary_beside"]
 
 
 class FileTarget:
@@ -96,9 +96,7 @@ class FileTarget:
         """Rename the file, now that it is whole."""
         self._close()
         digest = digest_of_files([self.temporary])
-        mask = os.umask(0)
-        os.umask(mask)
-        self.temporary.chmod(0o666 & ~mask)
+        open_to_readers(self.temporary)
         publish_file(self.temporary, self.path, force=self.output.force)
         return digest
 
@@ -137,6 +135,13 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 def temporary_beside(path: Path) -> Path:
     """Return a hidden name in the same folder, so that renaming is atomic."""
     return path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+
+
+def open_to_readers(path: Path) -> None:
+    """Give a file the mode that a new file would have."""
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
 
 
 def publish_file(temporary: Path, path: Path, *, force: bool) -> None:
