@@ -306,6 +306,17 @@ def test_order_is_kept_on_request(files, tmp_path):
                 )
 
 
+def test_times_in_a_csv_are_kept_as_they_are(tmp_path):
+    path, target = tmp_path / "given.csv", tmp_path / "safe.csv"
+    path.write_text("t,x\n13/02/2020 10:00:00,a\n14/02/2020 10:00:00,a\n")
+    with open_table(path) as table:
+        assert dict(table.kinds) == {"t": "other", "x": "text"}
+        draw = Draw((table.column("x"),), Channel([[1]]), ("a",))
+        made = OutputColumn("y", "text", ("z",))
+        table.apply(draw, Output(str(target), (made,), keep=("t",), keep_order=True))
+    assert target.read_text() == "y,t\nz,13/02/2020 10:00:00\nz,14/02/2020 10:00:00\n"
+
+
 def test_a_long_order_is_kept(files):
     """Several row groups, read and written by several threads."""
     rows = 400_000

@@ -384,6 +384,19 @@ def test_drift_is_found_for_each_sensitive_column_too(tmp_path):
     assert names(tmp_path) == ["flat.csv", "steep.csv"]
 
 
+def test_drift_is_found_for_the_sensitive_columns_that_are_there(tmp_path):
+    """Of two only one is in the table, and there it is what would be published."""
+    rows = [(f"a{k % 2}", f"b{k // 2 % 2}", f"x{k // 4 % 2}") for k in range(80)]
+    table = write_csv(tmp_path / "t.csv", ("a", "b", "x"), rows)
+    made = design(table, Asked(("a", "b"), ("x",)), ll.LIP(0.1))
+    later = write_csv(
+        tmp_path / "u.csv", ("a", "x"), [(f"a{k % 2}", f"x{k % 2}") for k in range(80)]
+    )
+    with pytest.raises(ll.BoundViolated):
+        apply(later, made.release, str(tmp_path / "safe.csv"))
+    assert names(tmp_path) == ["t.csv", "u.csv"]
+
+
 def test_values_unseen_at_design(people, merged, tmp_path):
     rows = [(f"p{k}", s, x, "2020") for k, (s, x) in enumerate(rows_of(COUNTS, DISEASES, WARDS))]
     rows += [("q1", "cholera", "SECRET1", ""), ("q2", "cholera", "SECRET2", "")] * 2

@@ -134,6 +134,7 @@ class DuckDB:
         self.description = source.description
         self.has_order = not isinstance(source, DatabaseFile)
         self._attached = False
+        self._opaque: frozenset[str] = frozenset()
         # A database file is locked while it is attached; other files may change.
         self._files = source.paths if isinstance(source, Files) else ()
         self._stamps = self._stamped()
@@ -147,7 +148,9 @@ class DuckDB:
         except BaseException:
             self.close()
             raise
-        self.kinds: Mapping[str, str] = {row[0]: kind_of(row[1]) for row in described}
+        self.kinds: Mapping[str, str] = {
+            row[0]: "other" if row[0] in self._opaque else kind_of(row[1]) for row in described
+        }
         #: The types of whole numbers, so that what is published can have them too.
         self.widths: Mapping[str, str] = {
             row[0]: row[1] for row in described if row[1] in INTEGER_TYPES
@@ -217,6 +220,9 @@ class DuckDB:
         types = {row[0]: row[1] for row in described}
         if is_text:
             return read_csv(links, delimiter, dict.fromkeys(types, "VARCHAR"))
+        # Times are kept as they are written, and not counted.
+        self._opaque = frozenset(name for name, kind in types.items() if kind_of(kind) == "other")
+        types |= dict.fromkeys(self._opaque, "VARCHAR")
         flags = [name for name, kind in types.items() if kind == "BOOLEAN"]
         if flags:
             # DuckDB takes yes, no, t and f for booleans; published values must stay as they were.
