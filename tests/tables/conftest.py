@@ -5,8 +5,10 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -160,31 +162,36 @@ def postgres() -> Iterator[str]:
     if importlib.util.find_spec("psycopg") is None:
         without("psycopg is not installed (pip install 'lowlift[postgres]')")
     folder = Path(tempfile.mkdtemp(prefix="lowlift-pg-", dir="/tmp"))
-    user = []
+    # The server ends with the tests, even when they are killed.
+    user = ["setpriv", "--pdeathsig", "INT"]
     if os.geteuid() == 0:  # the server refuses to run as root
         owner = pwd.getpwnam("postgres")
         os.chown(folder, owner.pw_uid, owner.pw_gid)
-        user = ["runuser", "-u", "postgres", "--"]
-    data = folder / "data"
-    options = (
-        f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off "
-        "-c full_page_writes=off -c shared_buffers=64MB"
-    )
-
-    def run(*command):
-        everything = [*user, *command]
-        subprocess.run(everything, check=True, stdout=subprocess.DEVNULL, cwd=folder)
-
+        user += ["--reuid", str(owner.pw_uid), "--regid", str(owner.pw_gid), "--clear-groups"]
+    settings = {
+        "listen_addresses": "",
+        "unix_socket_directories": folder,
+        "fsync": "off",
+        "full_page_writes": "off",
+        "shared_buffers": "64MB",
+    }
+    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    trust = ["-A", "trust", "-U", "lowlift", "-E", "UTF8", "--no-locale", "--no-sync"]
+    with (folder / "log").open("wb") as log:
+        quiet = {"stdout": log, "stderr": log, "cwd": folder}
+        data = ["-D", folder / "data"]
+        subprocess.run([*user, found / "initdb", *data, *trust], check=True, **quiet)
+        server = subprocess.Popen([*user, found / "postgres", *data, *options], **quiet)
     try:
-        trust = ["-A", "trust", "-U", "lowlift", "-E", "UTF8", "--no-locale", "--no-sync"]
-        run(found / "initdb", "-D", data, *trust)
-        control = [found / "pg_ctl", "-D", data, "-w"]
-        run(*control, "-l", folder / "log", "-o", options, "start")
-        try:
-            yield f"postgresql://lowlift@/postgres?host={quote(str(folder), safe='')}"
-        finally:
-            run(*control, "-m", "immediate", "stop")
+        ready = [found / "pg_isready", "-q", "-h", folder, "-U", "lowlift"]
+        for _ in range(300):
+            if subprocess.run(ready, check=False).returncode == 0:
+                break
+            time.sleep(0.1)
+        yield f"postgresql://lowlift@/postgres?host={quote(str(folder), safe='')}"
     finally:
+        server.send_signal(signal.SIGQUIT)
+        server.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
 
 

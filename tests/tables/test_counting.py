@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lowlift import InvalidInput, Joint
-from lowlift.tables import Each, Edges, Quantiles, Width, open_table, read_joint
+from lowlift.tables import Column, Each, Edges, Quantiles, Width, open_table, read_joint
 
 NAMES = [
     '"; drop table t; --',
@@ -214,6 +214,15 @@ def test_unknown_columns_name_close_ones(store):
             table.count([])
     with pytest.raises(InvalidInput, match="bins must be of counted columns; 'x'"):
         read_joint("none.csv", "a", "b", bins={"x": Each()})
+
+
+def test_a_column_of_another_kind_is_refused(files):
+    with open_table(files.put({"x": ("text", ["SECRET123"])})) as table:
+        with pytest.raises(
+            InvalidInput, match="must be integer, as at design; it is text"
+        ) as caught:
+            table.count([Column("x", "integer", Each())])
+        assert "SECRET" not in str(caught.value)
 
 
 def test_other_types_are_named_and_refused(store):

@@ -16,7 +16,7 @@ def main() -> NoReturn:
     except ImportError as error:
         if error.name not in {"typer", "rich"}:
             raise
-        sys.exit("lowlift: the command line needs more packages: pip install 'lowlift[paper]'")
+        sys.exit("lowlift: the command line needs typer and rich: pip install typer rich")
     try:
         app(prog_name="lowlift")
     except LowliftError as error:

@@ -92,7 +92,7 @@ def _figure(width: float, height: float) -> "Figure":
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError as error:
-        raise MissingExtra("pip install 'lowlift[paper]' to draw charts (matplotlib).") from error
+        raise MissingExtra("pip install 'lowlift[report]' to draw charts (matplotlib).") from error
     engine = ConstrainedLayoutEngine(h_pad=0.06, w_pad=0.06, hspace=0.03, wspace=0.05)
     return Figure((width, height), dpi=DPI, facecolor="white", layout=engine)
 

@@ -23,7 +23,7 @@ def render(package: str, template: str, **context: Any) -> str:
     try:
         import jinja2
     except ImportError as error:
-        raise MissingExtra("pip install 'lowlift[paper]' to write pages.") from error
+        raise MissingExtra("pip install 'lowlift[report]' to write pages.") from error
     folders = [resources.files(name) / "templates" for name in (package, "lowlift.figures")]
 
     def source(name: str) -> str | None:

@@ -60,12 +60,7 @@ def apply(
 def _check(table: "Table", draw: Draw, output: Output) -> None:
     draw.texts()
     for column in draw.columns:
-        table.check_name(column.name)
-        if table.kinds[column.name] != column.kind:
-            raise InvalidInput(
-                f"column {column.name!r} must be {column.kind}, as at design; "
-                f"it is {table.kinds[column.name]}."
-            )
+        table.check_column(column)
     for name in output.keep:
         table.check_name(name)
     for made in output.columns:

@@ -196,6 +196,15 @@ class Table:
                 f"There are {', '.join(map(repr, close))}."
             )
 
+    def check_column(self, column: Column) -> None:
+        """Refuse a column that the table does not have, or has as another kind."""
+        self.check_name(column.name)
+        if self.kinds[column.name] != column.kind:
+            raise InvalidInput(
+                f"column {column.name!r} must be {column.kind}, as at design; "
+                f"it is {self.kinds[column.name]}."
+            )
+
     def _quantiles(self, name: str, kind: str, parts: int) -> list[Any]:
         from lowlift.tables import queries
 
@@ -239,8 +248,11 @@ class Table:
                 "columns to count must be different, at least one; got "
                 f"{', '.join(map(repr, names)) or 'none'}."
             )
-        for name in names:
-            self.check_name(name)
+        for column in columns:
+            if column.kind == "text":  # any value can be counted as the text it is
+                self.check_name(column.name)
+            else:
+                self.check_column(column)
         query = queries.count(columns, self._engine.table, self._engine.dialect, most)
         found = self._engine.fetch(query)
         if len(found) > most:
