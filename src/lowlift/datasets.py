@@ -1,8 +1,12 @@
 """Small published tables, embedded as numbers, for examples and first steps."""
 
+import csv
+import os
+from pathlib import Path
+
 from lowlift.joint import Joint
 
-__all__ = ["titanic"]
+__all__ = ["titanic", "write_titanic"]
 
 _CLASSES = ("1st", "2nd", "3rd", "crew")
 #: (sex, age): people lost and people saved, by class.
@@ -34,3 +38,14 @@ def titanic() -> Joint:
                 lost.append(n_dead)
                 saved.append(n_alive)
     return Joint.from_counts([lost, saved], ("lost", "saved"), labels)
+
+
+def write_titanic(path: str | os.PathLike[str]) -> None:
+    """Write the same as a CSV file, one row a person: class, sex, age, survived."""
+    joint = titanic()
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("class", "sex", "age", "survived"))
+        for s, row in zip(joint.s_labels, joint.counts.tolist(), strict=True):
+            for x, amount in zip(joint.x_labels, row, strict=True):
+                writer.writerows([(*str(x).split(" "), s)] * int(amount))

@@ -17,6 +17,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from needs import without
+
 BINARIES = ["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"]
 #: SQL types by engine; a table is given as texts, which the engine casts.
 TYPES = {
@@ -29,13 +31,6 @@ TYPES = {
     "uuid": ("UUID", "uuid"),
     "timestamp": ("TIMESTAMP", "timestamp"),
 }
-
-
-def without(reason):
-    """Skip for want of a server; in CI that is a failure."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def quoted(name, mark='"'):

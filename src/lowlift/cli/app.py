@@ -2,7 +2,7 @@
 
 import typer
 
-from lowlift.cli import demo, files, paper, tables
+from lowlift.cli import demo, files, paper, tables, web
 from lowlift.version import __version__
 
 __all__ = ["app"]
@@ -41,5 +41,6 @@ app.command()(files.estimate)
 app.command()(files.tradeoff)
 app.command()(files.show)
 app.add_typer(files.key, name="key")
+app.command()(web.web)
 app.command()(demo.demo)
 app.command()(paper.paper)

@@ -1,6 +1,5 @@
 """``lowlift demo``: the whole path on a small real table."""
 
-import csv
 from pathlib import Path
 from typing import Annotated
 
@@ -21,13 +20,15 @@ def demo(
     """Release the Titanic's passenger list: publish class, sex and age, protect who survived."""
     from lowlift.cli import screens
     from lowlift.criteria import ALIP
+    from lowlift.datasets import write_titanic
     from lowlift.errors import InvalidInput
     from lowlift.workflow import Asked, audit_table, estimate_table, sanitize
 
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidInput(f"{out} must be a new or empty folder. Choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
-    source = write_titanic(out / "titanic.csv")
+    source = str(out / "titanic.csv")
+    write_titanic(source)
     asked, bound = Asked(("survived",), ("class", "sex", "age")), ALIP(0.5, 0.5)
     if json:
         made = sanitize(source, asked, bound, str(out / "safe.csv"))
@@ -50,17 +51,3 @@ def demo(
     for path in sorted(out.iterdir()):
         typer.echo(f"  {path.name}")
     raise typer.Exit(0 if made.verification.is_ok else 1)
-
-
-def write_titanic(path: Path) -> str:
-    """Write the embedded table as one row a person, and return the path."""
-    from lowlift import datasets
-
-    joint = datasets.titanic()
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("class", "sex", "age", "survived"))
-        for s, row in zip(joint.s_labels, joint.counts.tolist(), strict=True):
-            for x, amount in zip(joint.x_labels, row, strict=True):
-                writer.writerows([(*str(x).split(" "), s)] * int(amount))
-    return str(path)

@@ -1,0 +1,105 @@
+"""The application: its rooms joined, its errors turned into pages, its clock that ends jobs."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from lowlift.errors import LowliftError
+from lowlift.web import jobs, routes, visitors
+from lowlift.web.guard import Guard
+from lowlift.web.house import House, NotIn
+from lowlift.web.pages import show
+from lowlift.web.sessions import Door, Sessions, SessionTable
+
+__all__ = ["create_app"]
+
+#: Seconds between two looks for closed tabs.
+_SWEEP = 1.0
+
+
+def create_app(
+    folder: Path,
+    door: Door,
+    *,
+    given: SessionTable | None = None,
+    hosts: frozenset[str],
+    scheme: str = "http",
+    upload_limit: int,
+) -> Any:
+    """Return the application.
+
+    Parameters
+    ----------
+    folder
+        An empty private folder; whoever made it removes it.
+    door
+        Who gets in.
+    given
+        The table that was named at the start.
+    hosts, scheme
+        As browsers say them; see `Guard`.
+    upload_limit
+        In bytes.
+    """
+    sessions = Sessions(folder, given)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        jobs.prepare()
+        clock = asyncio.create_task(_sweep(sessions))
+        yield
+        clock.cancel()
+        sessions.close()
+
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.state.house = House(door, sessions, upload_limit, scheme == "https")
+    app.include_router(visitors.router)
+    app.include_router(routes.router)
+    static = str(resources.files("lowlift.web") / "static")
+    app.mount("/static", StaticFiles(directory=static), name="static")
+    app.add_exception_handler(LowliftError, _refused)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _incomplete)
+    app.add_exception_handler(NotIn, _not_in)
+    return Guard(app, hosts, scheme)
+
+
+async def _sweep(sessions: Sessions) -> None:
+    while True:
+        await asyncio.sleep(_SWEEP)
+        sessions.sweep()
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return _problem(request, str(error), 422)
+
+
+async def _incomplete(request: Request, _: Exception) -> Response:
+    return _problem(request, "this form was not complete. Go back and fill it in.", 422)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    texts = {404: "there is no such page.", 403: "this form is out of date. Load its page again."}
+    return _problem(request, texts.get(status, "this cannot be done here."), status)
+
+
+async def _not_in(request: Request, _: Exception) -> Response:
+    if request.app.state.house.door.has_password and request.method == "GET":
+        return RedirectResponse("/login", 303)
+    return HTMLResponse(show("closed.html"), 401)
+
+
+def _problem(request: Request, text: str, status: int) -> Response:
+    """Return an error as a page, or as a part of one when a part was asked for."""
+    is_part = request.headers.get("hx-request") == "true"
+    return HTMLResponse(show("problem.html" if is_part else "error.html", message=text), status)

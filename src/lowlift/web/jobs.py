@@ -1,0 +1,189 @@
+"""Work in processes of its own: started in milliseconds, watched, stopped.
+
+Each job is one process, forked from a server that has everything loaded and compiled (`warm`).
+It sends progress and one outcome; it ends when asked to, and when whoever started it is gone.
+"""
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any, TypeAlias
+
+from lowlift.errors import LowliftError
+
+__all__ = ["Job", "Tell", "prepare"]
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["lowlift.web.warm"])
+#: Seconds that a process gets to end by itself.
+_PATIENCE = 0.5
+#: Progress kept for the chart of a search.
+_MOST_STEPS = 400
+
+
+#: Given to a job's function as its last argument: takes a step of progress, and returns False once
+#: the job is asked to stop and give the best it has.
+Tell: TypeAlias = Callable[[Any], bool]
+
+
+class Job:
+    """One piece of work and where it stands.
+
+    Parameters
+    ----------
+    function
+        Of a module, called with `arguments` and a `Tell` in the process.
+    arguments
+        What it works on; pickled.
+    """
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.id = secrets.token_urlsafe(12)
+        #: "running", then "done", "refused" (see `error`), "failed" or "cancelled".
+        self.state = "running"
+        self.steps: list[Any] = []
+        self.result: Any = None
+        self.error = ""
+        self.started = time.monotonic()
+        self.last_seen = self.started
+        self.listeners = 0
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._pipe, theirs = _context.Pipe()
+        self._process = _context.Process(
+            target=_work, args=(function, arguments, theirs), daemon=True
+        )
+        # Starting waits for the fork server, which compiles on its first day.
+        threading.Thread(target=self._run, args=(theirs,), daemon=True).start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is no outcome yet."""
+        return self.state == "running"
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for the outcome, at most so long; return whether there is one."""
+        end = time.monotonic() + seconds
+        self.listeners += 1
+        try:
+            while self.is_running and (left := end - time.monotonic()) > 0:
+                await self.change(left)
+        finally:
+            self.listeners -= 1
+            self.last_seen = time.monotonic()
+        return not self.is_running
+
+    async def change(self, seconds: float) -> None:
+        """Wait for progress or the outcome, at most so long."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), seconds)
+
+    def stop(self) -> None:
+        """Ask for the best so far."""
+        with contextlib.suppress(OSError, ValueError):
+            self._pipe.send("stop")
+
+    def cancel(self) -> None:
+        """End the process; there is no result."""
+        if self.is_running:
+            self._settle("cancelled", None, "This work was cancelled.")
+        if self._process.pid is not None:
+            self._process.terminate()
+
+    def _run(self, theirs: Connection) -> None:
+        """Start the process and pass on what it says, in a thread."""
+        try:
+            self._process.start()
+            theirs.close()
+            if not self.is_running:  # cancelled before it had begun
+                self._process.terminate()
+            while True:
+                kind, content = self._pipe.recv()
+                self._later(self._step if kind == "step" else self._finish, kind, content)
+                if kind != "step":
+                    break
+        except (EOFError, OSError, TypeError, ValueError):
+            self._later(self._finish, "failed", "the process ended early (out of memory?)")
+        if self._process.pid is not None:
+            self._process.join(_PATIENCE)
+            if self._process.is_alive():
+                self._process.kill()
+                self._process.join()
+        self._pipe.close()
+
+    def _later(self, function: Callable[..., None], *arguments: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def _step(self, _: str, step: Any) -> None:
+        if len(self.steps) >= _MOST_STEPS:
+            del self.steps[1:-1:2]
+        self.steps.append(step)
+        self._wake()
+
+    def _finish(self, kind: str, content: Any) -> None:
+        if not self.is_running:
+            return
+        if kind == "done":
+            self._settle("done", content, "")
+        else:
+            self._settle(kind, None, str(content))
+
+    def _settle(self, state: str, result: Any, error: str) -> None:
+        self.state, self.result, self.error = state, result, error
+        self._wake()
+
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+
+def prepare() -> None:
+    """Start the server that jobs are forked from; its loading goes on meanwhile."""
+    from multiprocessing import forkserver
+
+    forkserver.ensure_running()
+
+
+def _work(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: Connection) -> None:
+    """Run in the process."""
+    os.nice(5)  # pages come first
+    stopped = threading.Event()
+    threading.Thread(target=_listen, args=(pipe, stopped), daemon=True).start()
+
+    def tell(step: Any) -> bool:
+        pipe.send(("step", step))
+        return not stopped.is_set()
+
+    try:
+        outcome = ("done", function(*arguments, tell))
+    except LowliftError as error:
+        outcome = ("refused", str(error))
+    except MemoryError:
+        outcome = ("refused", "this needs more memory than there is. Use fewer columns or rows.")
+    except OSError as error:
+        outcome = ("refused", f"a file could not be read or written: {error.strerror}.")
+    except Exception as error:  # noqa: BLE001 (its text may hold data: the kind alone is told)
+        outcome = ("failed", type(error).__name__)
+    with contextlib.suppress(OSError):
+        pipe.send(outcome)
+
+
+def _listen(pipe: Connection, stopped: threading.Event) -> None:
+    """Wait for "stop"; end the process when the other side is gone."""
+    try:
+        while pipe.recv() == "stop":
+            stopped.set()
+    except (EOFError, OSError):
+        os._exit(1)

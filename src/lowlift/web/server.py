@@ -1,0 +1,222 @@
+"""Start the server: where it listens, who gets in, and what it leaves behind (nothing)."""
+
+import contextlib
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lowlift.errors import InvalidInput, MissingExtra
+
+__all__ = ["Address", "serve"]
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LEAST_PASSWORD = 12
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens.
+
+    Parameters
+    ----------
+    host, port
+        Port 0 takes a free one.
+    names
+        Further names that browsers use for it.
+    certificate, key
+        PEM files for https; needed, like the password, beyond this machine.
+    password
+        Asked for instead of the link that works once.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    names: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+    password: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise InvalidInput("https needs both --certificate and --certificate-key.")
+        for path in (self.certificate, self.key):
+            if path is not None and not path.is_file():
+                raise InvalidInput(f"there is no file {path.name}.")
+        if self.password is not None and len(self.password) < _LEAST_PASSWORD:
+            raise InvalidInput(f"the password must have {_LEAST_PASSWORD} characters or more.")
+        if not self.is_local and (self.password is None or self.certificate is None):
+            raise InvalidInput(
+                f"{self.host} can be reached from other machines: this needs --password-file, "
+                "--certificate and --certificate-key. Without --host only this machine gets in."
+            )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        if self.host == "localhost":
+            return True
+        with contextlib.suppress(ValueError):
+            return ipaddress.ip_address(self.host).is_loopback
+        return False
+
+    @property
+    def scheme(self) -> str:
+        """The scheme of its URLs."""
+        return "http" if self.certificate is None else "https"
+
+    def hosts(self, port: int) -> frozenset[str]:
+        """Return the Host headers that are ours."""
+        names = {self.host, *self.names, *(_LOOPBACK if self.is_local else ())}
+        shown = {_bracketed(name).lower() for name in names}
+        default = 443 if self.scheme == "https" else 80
+        return frozenset(
+            {f"{name}:{port}" for name in shown} | (shown if port == default else set())
+        )
+
+    def url(self, port: int) -> str:
+        """Return what to type into a browser."""
+        return f"{self.scheme}://{_bracketed(self.names[0] if self.names else self.host)}:{port}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def serve(
+    source: Any = None,
+    *,
+    engine: str | None = None,
+    address: Address | None = None,
+    upload_limit: int = 512 * 2**20,
+    opens_browser: bool = True,
+    say: Callable[[str], object] = print,
+) -> None:
+    """Serve the web app until it is interrupted; its files are removed then.
+
+    Parameters
+    ----------
+    source, engine
+        A table to offer, as for `lowlift.tables.open_table`; others are uploaded.
+    address
+        Where to listen; by default a free port of this machine only.
+    upload_limit
+        The largest upload, in bytes.
+    opens_browser
+        Whether to open it in the browser.
+    say
+        Tells where it is.
+
+    Raises
+    ------
+    InvalidInput
+        For a table that cannot be opened or an address that cannot be taken.
+    MissingExtra
+        Without ``lowlift[web]``.
+    """
+    try:
+        import uvicorn
+
+        from lowlift.web.app import create_app
+        from lowlift.web.sessions import Door, SessionTable
+    except ImportError as error:
+        raise MissingExtra("pip install 'lowlift[web]' to run the web app.") from error
+    address = address or Address()
+    given = None if source is None else _given(source, engine, SessionTable)
+    with _bound(address) as listening, tempfile.TemporaryDirectory(prefix="lowlift-web-") as name:
+        port = listening.getsockname()[1]
+        door, url = Door(address.password), address.url(port)
+        app = create_app(
+            Path(name),
+            door,
+            given=given,
+            hosts=address.hosts(port),
+            scheme=address.scheme,
+            upload_limit=upload_limit,
+        )
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            log_level=logging.ERROR,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            ssl_certfile=address.certificate,
+            ssl_keyfile=address.key,
+            timeout_graceful_shutdown=2,
+        )
+        _announce(door, url, Path(name), opens_browser, say)
+        with _interrupted_by(signal.SIGTERM, signal.SIGHUP), contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
+    """Take these signals for Ctrl+C: the files are removed whatever ends the server."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _given(source: Any, engine: str | None, kind: Callable[..., Any]) -> Any:
+    """Open the table once, so that a wrong one is refused at the start."""
+    from lowlift.tables import open_table
+
+    with open_table(source, engine) as table:
+        return kind(table.description, source, engine)
+
+
+def _bound(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((address.host, address.port))
+    except OSError as error:
+        listening.close()
+        raise InvalidInput(
+            f"cannot listen on {address.host} port {address.port}: {error.strerror}. "
+            "Use another --port."
+        ) from error
+    return listening
+
+
+def _announce(
+    door: Any, url: str, folder: Path, opens_browser: bool, say: Callable[[str], object]
+) -> None:
+    """Say where the server is, and open it in the browser."""
+    if door.has_password:
+        say(f"lowlift is at {url} (password). Stop it with Ctrl+C.")
+        return
+    say("lowlift is at (this link works once):")
+    say(f"  {url}/open?token={door.link()}")
+    say("Stop it with Ctrl+C; its files are removed then.")
+    if opens_browser:
+        # A link on a command line is seen by every user of the machine; a private file is not.
+        page = folder / "open.html"
+        target = f"{url}/open?token={door.link()}"
+        page.touch(mode=0o600)
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={target}">')
+        threading.Timer(0.5, webbrowser.open, (page.as_uri(),)).start()
+    if sys.stdin.isatty():
+        say("Press Enter for another link.")
+        threading.Thread(target=_more_links, args=(door, url, say), daemon=True).start()
+
+
+def _more_links(door: Any, url: str, say: Callable[[str], object]) -> None:
+    for _ in sys.stdin:
+        say(f"  {url}/open?token={door.link()}")

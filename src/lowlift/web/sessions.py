@@ -1,0 +1,216 @@
+"""Whose tables and jobs these are: one session a browser, its files in one private folder."""
+
+import hmac
+import secrets
+import shutil
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lowlift.errors import InvalidInput
+from lowlift.web.jobs import Job
+
+__all__ = ["Door", "Session", "SessionTable", "Sessions"]
+
+#: Seconds without a listener after which a job is cancelled: its tab was closed.
+_GRACE = 5.0
+_MOST_JOBS, _MOST_RUNNING, _MOST_SESSIONS = 48, 8, 32
+#: Wrong passwords in a row before the door stays shut for a while, and for how long.
+_MOST_WRONG, _SHUT_SECONDS = 5, 30.0
+
+
+@dataclass(frozen=True)
+class SessionTable:
+    """A table to choose: its name on the page, where it is, and its engine."""
+
+    name: str
+    source: Any
+    engine: str | None = None
+    folder: Path | None = None
+
+
+@dataclass(eq=False)
+class Session:
+    """The tables and jobs of one browser."""
+
+    folder: Path
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    tables: dict[str, SessionTable] = field(default_factory=dict)
+    last_seen: float = field(default_factory=time.monotonic)
+    #: How many times each table was published here, by its id.
+    published: dict[str, int] = field(default_factory=dict)
+    #: The points of trade-off curves, by what they have in common.
+    points: dict[Hashable, Any] = field(default_factory=dict)
+    _jobs: OrderedDict[Hashable, Job] = field(default_factory=OrderedDict)
+    _n_tables: int = 0
+
+    def table(self, key: str) -> SessionTable:
+        """Return a table of this session.
+
+        Raises
+        ------
+        InvalidInput
+            When there is none.
+        """
+        if key not in self.tables:
+            raise InvalidInput("this table is not here any more. Choose or upload it again.")
+        return self.tables[key]
+
+    def new_folder(self) -> tuple[str, Path]:
+        """Return the id of a table to come, and a new folder for it."""
+        self._n_tables += 1
+        folder = self.folder / str(self._n_tables)
+        folder.mkdir(mode=0o700)
+        return str(self._n_tables), folder
+
+    def remove(self, key: str) -> None:
+        """Forget a table, with all that was made of it."""
+        table = self.tables.pop(key, None)
+        for name in [name for name in self._jobs if _is_about(name, key)]:
+            self._jobs.pop(name).cancel()
+        if table is not None and table.folder is not None:
+            shutil.rmtree(table.folder, ignore_errors=True)
+
+    def job(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> Job:
+        """Return the job of this key, started unless it runs or is done.
+
+        Raises
+        ------
+        InvalidInput
+            When too many run.
+        """
+        found = self._jobs.get(key)
+        if found is None or found.state in {"cancelled", "failed"}:
+            if sum(job.is_running for job in self._jobs.values()) >= _MOST_RUNNING:
+                self.sweep(0.0)
+            if sum(job.is_running for job in self._jobs.values()) >= _MOST_RUNNING:
+                raise InvalidInput(
+                    f"{_MOST_RUNNING} computations are running. Wait for one, or cancel it."
+                )
+            found = self._jobs[key] = Job(function, *arguments)
+            while len(self._jobs) > _MOST_JOBS:
+                self._jobs.popitem(last=False)[1].cancel()
+        self._jobs.move_to_end(key)
+        found.last_seen = time.monotonic()
+        return found
+
+    def by_id(self, identity: str) -> Job:
+        """Return a job by its id.
+
+        Raises
+        ------
+        InvalidInput
+            When there is none.
+        """
+        for job in self._jobs.values():
+            if hmac.compare_digest(job.id.encode(), identity.encode()):
+                return job
+        raise InvalidInput("this work is not known any more. Start it again.")
+
+    def sweep(self, grace: float = _GRACE) -> None:
+        """Cancel the jobs that nobody listens to."""
+        now = time.monotonic()
+        for job in self._jobs.values():
+            if job.is_running and not job.listeners and now - job.last_seen > grace:
+                job.cancel()
+
+    def close(self) -> None:
+        """End all jobs and remove all files."""
+        for job in self._jobs.values():
+            job.cancel()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _is_about(key: Hashable, table: str) -> bool:
+    parts = key if isinstance(key, tuple) else (key,)
+    return any(getattr(part, "table", part) == table for part in parts)
+
+
+class Sessions:
+    """All sessions of a server, by the value of their cookie."""
+
+    def __init__(self, folder: Path, given: SessionTable | None) -> None:
+        self._folder, self._given = folder, given
+        self._sessions: dict[str, Session] = {}
+
+    def start(self) -> str:
+        """Return the cookie of a new session."""
+        if len(self._sessions) >= _MOST_SESSIONS:
+            oldest = min(self._sessions, key=lambda key: self._sessions[key].last_seen)
+            self._sessions.pop(oldest).close()
+        cookie, name = secrets.token_urlsafe(32), secrets.token_hex(8)
+        folder = self._folder / name
+        folder.mkdir(mode=0o700)
+        session = self._sessions[cookie] = Session(folder)
+        if self._given is not None:
+            session.tables["given"] = self._given
+        return cookie
+
+    def find(self, cookie: str) -> Session | None:
+        """Return the session of a cookie."""
+        for key, session in self._sessions.items():
+            if hmac.compare_digest(key.encode(), cookie.encode()):
+                session.last_seen = time.monotonic()
+                return session
+        return None
+
+    def sweep(self) -> None:
+        """Cancel the jobs of closed tabs."""
+        for session in self._sessions.values():
+            session.sweep()
+
+    def close(self) -> None:
+        """End all sessions."""
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
+
+
+class Door:
+    """How a browser gets in: by a link that works once, or by the password."""
+
+    def __init__(self, password: str | None = None) -> None:
+        self._password = password
+        self._links: set[str] = set()
+        self._wrong, self._shut_until = 0, 0.0
+
+    @property
+    def has_password(self) -> bool:
+        """Whether the password opens it, rather than links."""
+        return self._password is not None
+
+    def link(self) -> str:
+        """Return the token of a new link."""
+        token = secrets.token_urlsafe(32)
+        self._links.add(token)
+        return token
+
+    def opens_by_link(self, token: str) -> bool:
+        """Return whether a link is good, and use it up."""
+        for known in self._links:
+            if hmac.compare_digest(known.encode(), token.encode()):
+                self._links.remove(known)
+                return True
+        return False
+
+    def opens_by_password(self, given: str) -> bool:
+        """Return whether the password is right.
+
+        Raises
+        ------
+        InvalidInput
+            After several wrong ones, for half a minute.
+        """
+        now = time.monotonic()
+        if now < self._shut_until:
+            raise InvalidInput("too many wrong passwords. Wait half a minute.")
+        is_right = self._password is not None and hmac.compare_digest(
+            given.encode(), self._password.encode()
+        )
+        self._wrong = 0 if is_right else self._wrong + 1
+        if self._wrong >= _MOST_WRONG:
+            self._wrong, self._shut_until = 0, now + _SHUT_SECONDS
+        return is_right

@@ -1,0 +1,68 @@
+// Sliders tell their value, work tells its progress; all else is links, forms and htmx.
+"use strict";
+
+function showValues(root) {
+  root.querySelectorAll("input[type=range][data-shown]").forEach((slider) => {
+    const shown = document.getElementById(slider.dataset.shown);
+    if (shown) shown.textContent = Number(slider.value).toFixed(2);
+  });
+}
+
+// Only the options that the chosen criterion and the columns' roles have.
+function fitForm(form) {
+  const criterion = form.elements.criterion.value;
+  form.querySelectorAll("[data-for]").forEach((part) => {
+    const fits = part.dataset.for.split(" ").includes(criterion);
+    part.hidden = !fits;
+    part.querySelectorAll("input").forEach((input) => { input.disabled = !fits; });
+  });
+}
+
+// A listener keeps its job alive: when this tab closes, the job ends.
+function listen(root) {
+  const found = root.matches && root.matches("[data-events]") ? [root] : [];
+  [...found, ...root.querySelectorAll("[data-events]")].forEach((part) => {
+    if (part.dataset.heard) return;
+    part.dataset.heard = "yes";
+    const source = new EventSource(part.dataset.events);
+    source.addEventListener("step", (event) => {
+      if (!part.isConnected) { source.close(); return; }
+      part.querySelector(".progress").innerHTML = event.data;
+    });
+    source.addEventListener("done", () => {
+      source.close();
+      if (part.getAttribute("hx-get")) htmx.trigger(part, "done");
+      else location.reload();
+    });
+    source.addEventListener("end", () => {
+      source.close();
+      part.querySelectorAll("form").forEach((form) => { form.hidden = true; });
+    });
+    document.addEventListener("htmx:beforeCleanupElement", (event) => {
+      if (event.target === part) source.close();
+    });
+  });
+}
+
+function checkSize(event) {
+  const input = event.target;
+  if (input.type !== "file" || !input.dataset.limit) return;
+  const file = input.files[0];
+  const note = document.getElementById("upload-note");
+  const isLarge = file && file.size > Number(input.dataset.limit);
+  input.setCustomValidity(isLarge ? input.dataset.tooLarge : "");
+  note.textContent = isLarge ? input.dataset.tooLarge : "";
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  showValues(document);
+  listen(document);
+  const form = document.getElementById("choices");
+  if (form) {
+    fitForm(form);
+    form.addEventListener("change", () => fitForm(form));
+  }
+  document.addEventListener("input", () => showValues(document));
+  document.addEventListener("change", checkSize);
+  document.addEventListener("htmx:load", (event) => listen(event.target));
+});

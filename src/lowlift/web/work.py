@@ -1,0 +1,133 @@
+"""What jobs do, each in a process of its own: call the workflow, and draw what it gives."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lowlift import workflow
+from lowlift.criteria import Criterion
+from lowlift.figures.page import render
+from lowlift.files import write_text
+from lowlift.joint import Joint
+from lowlift.report import page
+from lowlift.web.jobs import Tell
+from lowlift.web.settings import Setting
+from lowlift.workflow import Asked, Design, Found, Options, Point, Sanitized, Spec
+
+__all__ = [
+    "Answer",
+    "Counted",
+    "Drawn",
+    "Published",
+    "answer",
+    "count",
+    "curve",
+    "inspect",
+    "pictures",
+    "publish",
+]
+
+#: Where the reports of a publication are, beside its other files.
+REPORT, PUBLIC_REPORT = "report.html", "public-report.html"
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """S by X of a table."""
+
+    joint: Joint
+    spec: Spec
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A design, and what the page says of it."""
+
+    design: Design
+    html: str
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A part of a page, and for a trade-off its points."""
+
+    html: str
+    points: tuple[Point, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What was written, and what the page says of it."""
+
+    made: Sanitized
+    files: dict[str, Path]
+
+
+def inspect(source: Any, engine: str | None, tell: Tell) -> tuple[int, tuple[Found, ...]]:
+    """Return the rows and columns of a table."""
+    del tell
+    return workflow.columns_of(source, engine=engine)
+
+
+def count(source: Any, engine: str | None, asked: Asked, tell: Tell) -> Counted:
+    """Count S by X."""
+    del tell
+    return Counted(*workflow.count_table(source, asked, engine=engine))
+
+
+def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> Answer:
+    """Design a release and say what it promises; the raw table's verdict comes with it."""
+    made = workflow.design_counted(
+        counted.joint,
+        counted.spec,
+        bound,
+        mechanism=setting.mechanism,
+        encoding=setting.encoding or None,
+        time_limit=setting.seconds,
+        progress=lambda state: tell(tuple(state)),
+    )
+    raw = workflow.audit_counted(counted.joint, counted.spec, bound)
+    html = render("lowlift.web", "answer.html", report=workflow.report_of(made), made=made, raw=raw)
+    return Answer(made, html)
+
+
+def pictures(made: Design, tell: Tell) -> Drawn:
+    """Draw lifts before and after, and the distribution of X."""
+    del tell
+    return Drawn(render("lowlift.web", "pictures.html", report=workflow.report_of(made)))
+
+
+def curve(made: Design, points: tuple[Point, ...] | None, tell: Tell) -> Drawn:
+    """Run the merging mechanisms over budgets, unless that was done, and mark this design."""
+    del tell
+    report = workflow.report_of(made, points=points)
+    html = render("lowlift.web", "curve.html", report=report)
+    return Drawn(html, tuple(report.points))
+
+
+def publish(
+    source: Any,
+    engine: str | None,
+    made: Design,
+    target: Path,
+    keep: tuple[str, ...],
+    round_to: float | None,
+    tell: Tell,
+) -> Published:
+    """Write the safe table with release, codebook, receipt and both reports."""
+    written = workflow.publish(
+        source,
+        made,
+        str(target),
+        Options(keep=keep),
+        round_to=round_to,
+        engine=engine,
+        progress=lambda done, total: tell((done, total)),
+    )
+    report = workflow.report_of(written)
+    files = {"table": target, **written.files}
+    for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
+        path = target.with_name(name)
+        write_text(path, page(report, is_public=is_public), is_private=not is_public)
+        files[name.removesuffix(".html")] = path
+    return Published(written, files)

@@ -1,0 +1,19 @@
+"""What tests need beyond Python, and what happens when it is not there."""
+
+import os
+import shutil
+
+import pytest
+
+
+def without(reason):
+    """Skip for want of a server or a browser; in CI that is a failure."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def chromium():
+    """Return the path of the system's Chromium."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    return path or without("Chromium is not installed (Debian: apt-get install chromium)")
