@@ -4,10 +4,17 @@ from lowlift.workflow.applying import Options, Receipt, apply
 from lowlift.workflow.checking import Check, Verification, audit_releases, verify
 from lowlift.workflow.choices import CRITERIA, MECHANISMS, criterion_of
 from lowlift.workflow.columns import Asked, Spec
-from lowlift.workflow.curves import Point, parse_numbers, tradeoff_curve, write_curve
+from lowlift.workflow.curves import (
+    Point,
+    parse_numbers,
+    tradeoff_curve,
+    tradeoff_of,
+    write_curve,
+)
 from lowlift.workflow.designing import Design, TableAudit, audit_table, design, guesses
 from lowlift.workflow.estimating import TableEstimate, estimate_table
 from lowlift.workflow.keys import new_key, read_key
+from lowlift.workflow.reporting import read_receipt, report_of, report_of_curve
 from lowlift.workflow.sanitizing import Sanitized, codebook_of, sanitize
 
 __all__ = [
@@ -35,8 +42,12 @@ __all__ = [
     "new_key",
     "parse_numbers",
     "read_key",
+    "read_receipt",
+    "report_of",
+    "report_of_curve",
     "sanitize",
     "tradeoff_curve",
+    "tradeoff_of",
     "verify",
     "write_curve",
 ]
