@@ -283,6 +283,6 @@ def test_matplotlib_waits_for_the_first_chart():
 
 def test_without_matplotlib_the_error_has_the_pip_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'lowlift\[paper\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'lowlift\[report\]'"):
         panel_svg(panel())
     assert legend([panel()])

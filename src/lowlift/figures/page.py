@@ -1,11 +1,18 @@
 """Pages that stand alone: one HTML file, no script, font or picture from outside."""
 
+from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lowlift.errors import MissingExtra
 
-__all__ = ["render"]
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["environment_of", "render"]
+
+#: Where templates are looked for after the package's own: by name, as rooms above use them too.
+_SHARED = ("lowlift.report", "lowlift.figures")
 
 
 def render(package: str, template: str, **context: Any) -> str:
@@ -14,17 +21,30 @@ def render(package: str, template: str, **context: Any) -> str:
     Parameters
     ----------
     package
-        The package whose folder ``templates`` has the template.
+        The package whose folder ``templates`` has the template; what is not there is looked for
+        in those of the report (``sections.html``) and of the figures (``page.html``,
+        ``style.css``).
     template
         Its file name.
     context
         What it shows. Text is escaped; markup is passed as ``markupsafe.Markup``.
+
+    Raises
+    ------
+    MissingExtra
+        Without jinja2.
     """
+    return environment_of(package).get_template(template).render(**context)
+
+
+@cache
+def environment_of(package: str) -> "Environment":
+    """Return the jinja2 environment of a package, templates compiled once; see `render`."""
     try:
         import jinja2
     except ImportError as error:
         raise MissingExtra("pip install 'lowlift[report]' to write pages.") from error
-    folders = [resources.files(name) / "templates" for name in (package, "lowlift.figures")]
+    folders = [resources.files(name) / "templates" for name in dict.fromkeys((package, *_SHARED))]
 
     def source(name: str) -> str | None:
         for folder in folders:
@@ -32,11 +52,10 @@ def render(package: str, template: str, **context: Any) -> str:
                 return (folder / name).read_text("utf-8")
         return None
 
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         loader=jinja2.FunctionLoader(source),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template(template).render(**context)

@@ -3,7 +3,19 @@
 import math
 from typing import Any, TypeAlias
 
-__all__ = ["BAND", "COLOURS", "DASHES", "GRID", "INK", "SHAPES", "line_arguments", "mark"]
+__all__ = [
+    "ALARM",
+    "BAND",
+    "COLOURS",
+    "DASHES",
+    "DIVERGING",
+    "GRID",
+    "INK",
+    "SHAPES",
+    "ZERO",
+    "line_arguments",
+    "mark",
+]
 
 #: Corners, y upwards; the first is repeated at the end.
 Polygon: TypeAlias = tuple[tuple[float, float], ...]
@@ -19,6 +31,20 @@ COLOURS: tuple[str, ...] = (
     "#e69f00",  # orange
     "#f0e442",  # yellow
 )
+#: From less likely (blue) over nothing learnt (white) to more likely (vermilion), evenly spaced.
+DIVERGING: tuple[str, ...] = (
+    "#0b3c6d",
+    "#0072b2",
+    "#6fb1d8",
+    "#c9e1f0",
+    "#fbfbfb",
+    "#fbd9bf",
+    "#f2a06a",
+    "#d55e00",
+    "#7d2e00",
+)
+#: A sensitive value that is ruled out; and what breaks a bound.
+ZERO, ALARM = "#16161a", "#9a2f00"
 INK = "#333333"
 GRID = "#e4e4e4"
 #: The opacity of a band.

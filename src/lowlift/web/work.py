@@ -87,14 +87,16 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
         progress=lambda state: tell(tuple(state)),
     )
     raw = workflow.audit_counted(counted.joint, counted.spec, bound)
-    html = render("lowlift.web", "answer.html", report=workflow.report_of(made), made=made, raw=raw)
+    html = render(
+        "lowlift.web", "answer.html", report=workflow.report_of(made, points=()), made=made, raw=raw
+    )
     return Answer(made, html)
 
 
 def pictures(made: Design, tell: Tell) -> Drawn:
     """Draw lifts before and after, and the distribution of X."""
     del tell
-    return Drawn(render("lowlift.web", "pictures.html", report=workflow.report_of(made)))
+    return Drawn(render("lowlift.web", "pictures.html", report=workflow.report_of(made, points=())))
 
 
 def curve(made: Design, points: tuple[Point, ...] | None, tell: Tell) -> Drawn:

@@ -4,7 +4,13 @@ from lowlift.workflow.applying import Options, Receipt, apply
 from lowlift.workflow.checking import Check, Verification, audit_releases, verify
 from lowlift.workflow.choices import CRITERIA, MECHANISMS, criterion_of
 from lowlift.workflow.columns import Asked, Found, Spec, columns_of, count_table
-from lowlift.workflow.curves import Point, parse_numbers, tradeoff_curve, write_curve
+from lowlift.workflow.curves import (
+    Point,
+    parse_numbers,
+    tradeoff_curve,
+    tradeoff_of,
+    write_curve,
+)
 from lowlift.workflow.designing import (
     Design,
     TableAudit,
@@ -16,6 +22,7 @@ from lowlift.workflow.designing import (
 )
 from lowlift.workflow.estimating import TableEstimate, estimate_table
 from lowlift.workflow.keys import new_key, read_key
+from lowlift.workflow.reporting import read_receipt, report_of, report_of_curve
 from lowlift.workflow.sanitizing import Sanitized, codebook_of, publish, sanitize
 
 __all__ = [
@@ -49,8 +56,12 @@ __all__ = [
     "parse_numbers",
     "publish",
     "read_key",
+    "read_receipt",
+    "report_of",
+    "report_of_curve",
     "sanitize",
     "tradeoff_curve",
+    "tradeoff_of",
     "verify",
     "write_curve",
 ]

@@ -5,39 +5,32 @@ import io
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
+from lowlift.criteria import BuiltIn, Criterion
 from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
-from lowlift.figures.panels import Curve, Panel
 from lowlift.files import write_bytes, write_text
+from lowlift.joint import Joint
+from lowlift.report import Point
+from lowlift.report.tradeoffs import curve_panels, epsilon_of, split_of
 from lowlift.tables import open_table
 from lowlift.workflow.choices import choose, criterion_of, released_by
 from lowlift.workflow.columns import Asked, count
 
-__all__ = ["Point", "parse_numbers", "tradeoff_curve", "write_curve"]
+__all__ = ["Point", "bounds_of", "parse_numbers", "tradeoff_curve", "tradeoff_of", "write_curve"]
 
 _MOST_POINTS = 10_000
 
 
-@dataclass(frozen=True)
-class Point:
-    """One release of a sweep."""
+class Bound(NamedTuple):
+    """A criterion on a curve, with the numbers that it was made from."""
 
-    mechanism: str
-    criterion: str
     split: float
     epsilon: float
-    nmi: float
-    upper_bound: float
-    min_lift_leakage: float
-    max_lift_leakage: float
-    is_satisfied: bool
-    seconds: float
+    criterion: Criterion
 
 
 def parse_numbers(text: str, name: str) -> tuple[float, ...]:
@@ -80,40 +73,125 @@ def tradeoff_curve(
     engine: str | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Point]:
-    """Run every mechanism at every budget on the table's counts; every release is audited."""
-    is_single = criterion in {"lip", "ldp", "max-lift"}
-    shares = (math.nan,) if is_single else tuple(splits)
-    tasks = [
-        (name, split, epsilon) for name in mechanisms for split in shares for epsilon in epsilons
-    ]
-    asked_for = [
-        criterion_of(criterion, epsilon=epsilon, split=None if is_single else split, alpha=alpha)
-        for _, split, epsilon in tasks
-    ]
+    """Run every mechanism at every budget on the table's counts; see `tradeoff_of`."""
+    bounds_of(criterion, epsilons, splits, alpha)  # what is wrong is said before the table is read
     with open_table(source, engine) as table:
         joint, _ = count(table, asked)
-    points = []
-    for k, (task, bound) in enumerate(zip(tasks, asked_for, strict=True)):
-        start = time.perf_counter()
-        chosen = choose(task[0], joint, bound)
-        release = released_by(chosen, joint, bound, time_limit=time_limit)
-        audit, certificate = release.audit, release.certificate
-        points.append(
-            Point(
-                chosen.name,
-                str(bound),
-                *task[1:],
-                audit.nmi,
-                certificate.upper_bound if certificate else math.nan,
-                audit.min_lift_leakage,
-                audit.max_lift_leakage,
-                audit.is_satisfied,
-                time.perf_counter() - start,
+    return tradeoff_of(
+        joint,
+        criterion=criterion,
+        mechanisms=mechanisms,
+        epsilons=epsilons,
+        splits=splits,
+        alpha=alpha,
+        time_limit=time_limit,
+        progress=progress,
+    )
+
+
+def bounds_of(
+    criterion: str | Criterion,
+    epsilons: Sequence[float],
+    splits: Sequence[float] = (0.5,),
+    alpha: float | None = None,
+) -> list[Bound]:
+    """Return the criterion at every split and budget.
+
+    Parameters
+    ----------
+    criterion
+        One of `CRITERIA`; or a criterion, whose own budgets are scaled so that they sum to each
+        epsilon (an infinite one stays infinite), and whose own split is kept.
+    epsilons, splits, alpha
+        As for `criterion_of`; splits and alpha do not matter for a criterion that has them.
+
+    Examples
+    --------
+    >>> [bound.criterion for bound in bounds_of("alip", [1.0, 2.0], [0.25])]
+    [ALIP(lower=0.25, upper=0.75), ALIP(lower=0.5, upper=1.5)]
+    >>> from lowlift.criteria import L1Lift
+    >>> bounds_of(L1Lift(math.inf, 0.5), [1.0])
+    [Bound(split=nan, epsilon=1.0, criterion=L1Lift(lower=inf, upper=1.0))]
+    """
+    if isinstance(criterion, str):
+        is_single = criterion in {"lip", "ldp", "max-lift"}
+        return [
+            Bound(
+                math.nan if split is None else split,
+                epsilon,
+                criterion_of(criterion, epsilon=epsilon, split=split, alpha=alpha),
             )
+            for split in ([None] if is_single else splits)
+            for epsilon in epsilons
+        ]
+    if not isinstance(criterion, BuiltIn):
+        raise InvalidInput(
+            f"a curve needs a built-in criterion, which has budgets to move; got "
+            f"{type(criterion).__name__}."
         )
-        if progress is not None:
-            progress(k + 1, len(tasks))
+    own = epsilon_of(criterion)
+    if not own:  # a budget of 0 cannot be scaled: its sides are taken as equal
+        finite = [n for n, v in criterion.parameters().items() if n != "alpha" and v < math.inf]
+        criterion = replace(criterion, **dict.fromkeys(finite, 1.0))  # type: ignore[type-var]
+        own = epsilon_of(criterion)
+    share = split_of(criterion)
+    return [Bound(share, epsilon, criterion.scaled(epsilon / own)) for epsilon in epsilons]
+
+
+def tradeoff_of(
+    joint: Joint,
+    *,
+    criterion: str | Criterion,
+    mechanisms: Sequence[str],
+    epsilons: Sequence[float],
+    splits: Sequence[float] = (0.5,),
+    alpha: float | None = None,
+    time_limit: float = 60.0,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Point]:
+    """Run every mechanism at every budget; every release is audited.
+
+    Parameters
+    ----------
+    joint
+        P(s, x).
+    criterion, epsilons, splits, alpha
+        See `bounds_of`.
+    mechanisms
+        Names of `MECHANISMS`.
+    time_limit
+        Seconds for each search, which then gives the best so far.
+    progress
+        Called with the number of releases done and in all; returning False stops the sweep, which
+        then has the points so far.
+    """
+    bounds = bounds_of(criterion, epsilons, splits, alpha)
+    tasks = [(name, bound) for name in mechanisms for bound in bounds]
+    points = []
+    for k, (name, bound) in enumerate(tasks):
+        points.append(_point(name, joint, bound, time_limit))
+        if progress is not None and progress(k + 1, len(tasks)) is False:
+            break
     return points
+
+
+def _point(name: str, joint: Joint, bound: Bound, time_limit: float) -> Point:
+    start = time.perf_counter()
+    chosen = choose(name, joint, bound.criterion)
+    release = released_by(chosen, joint, bound.criterion, time_limit=time_limit)
+    audit, certificate = release.audit, release.certificate
+    return Point(
+        chosen.name,
+        str(bound.criterion),
+        bound.split,
+        bound.epsilon,
+        audit.nmi,
+        certificate.upper_bound if certificate else math.nan,
+        audit.min_lift_leakage,
+        audit.max_lift_leakage,
+        audit.is_satisfied,
+        time.perf_counter() - start,
+    )
 
 
 def write_curve(points: Sequence[Point], path: Path) -> None:
@@ -127,28 +205,8 @@ def write_curve(points: Sequence[Point], path: Path) -> None:
         return
     if path.suffix not in {".svg", ".png"}:
         raise InvalidInput(f"a curve is written as .csv, .svg or .png; got {path.name!r}.")
-    svg, png = figure_files(_panels(points), "Privacy-utility trade-off")
+    svg, png = figure_files(curve_panels(points, None), "Privacy-utility trade-off")
     if path.suffix == ".svg":
         write_text(path, svg, is_private=True)
     else:
         write_bytes(path, png, is_private=True)
-
-
-def _panels(points: Sequence[Point]) -> list[Panel]:
-    series: dict[tuple[str, float], list[Point]] = {}
-    for point in points:
-        series.setdefault((point.mechanism, point.split), []).append(point)
-    panels = []
-    for quantity, title in (
-        ("nmi", "Utility: NMI"),
-        ("min_lift_leakage", "Min-lift leakage (nats)"),
-        ("max_lift_leakage", "Max-lift leakage (nats)"),
-    ):
-        curves = []
-        for k, ((name, split), some) in enumerate(series.items()):
-            label = name if math.isnan(split) else f"{name}, split {split:g}"
-            x = np.array([point.epsilon for point in some])
-            y = np.array([getattr(point, quantity) for point in some])
-            curves.append(Curve(label, x, y, colour=k % 8))
-        panels.append(Panel(title, "ε (nats)", title, tuple(curves)))
-    return panels

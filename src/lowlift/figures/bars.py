@@ -1,0 +1,88 @@
+"""Horizontal bars: shares of values, in one part or two, before and after."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+import numpy as np
+
+from lowlift.errors import InvalidInput
+from lowlift.figures.canvas import Canvas, shortened
+from lowlift.figures.palette import COLOURS, GRID
+from lowlift.figures.panels import Floats
+from lowlift.figures.svg import svg_of
+
+__all__ = ["BAR_COLOURS", "bar_chart_svg"]
+
+#: The first part of a bar, and the rest of it.
+BAR_COLOURS = (COLOURS[1], "#a9d0e8")
+_ROW, _LETTER, _NUMBER = 0.21, 0.074, 0.62
+
+
+def bar_chart_svg(
+    labels: Sequence[str],
+    shares: Floats,
+    *,
+    title: str,
+    parts: Floats | None = None,
+    width: float = 3.7,
+    most: float | None = None,
+    salt: str = "",
+) -> str:
+    """Return shares as horizontal bars, an ``<svg>`` element to put into HTML.
+
+    Parameters
+    ----------
+    labels
+        A name per bar, from the top.
+    shares
+        Between 0 and 1, one per label.
+    title
+        What is drawn, for those who do not see it.
+    parts
+        The part of each share that is drawn dark, the rest light; all of it by default.
+    width
+        In inches; the height follows.
+    most
+        The share at the right end, so that several charts have one scale.
+    salt
+        Makes ids differ from those of the same picture elsewhere on the page.
+    """
+    values = np.asarray(shares, np.float64)
+    first = values if parts is None else np.asarray(parts, np.float64)
+    if not len(labels) or values.shape != (len(labels),) or first.shape != values.shape:
+        raise InvalidInput(
+            f"shares and parts must have one number per label; got shapes {values.shape} and "
+            f"{first.shape} for {len(labels)} labels."
+        )
+    names = [shortened(label, 22) for label in labels]
+    left = min(1.75, 0.14 + _LETTER * max(map(len, names)))
+    canvas = Canvas(width, 0.12 + _ROW * len(names))
+    scale = (width - left - _NUMBER) / (most or float(values.max()) or 1.0)
+    middles = [canvas.height - 0.06 - _ROW * (k + 0.5) for k in range(len(names))]
+    for low, high, colour in ((first, values, BAR_COLOURS[1]), (0 * first, first, BAR_COLOURS[0])):
+        boxes = [
+            (left + scale * a, left + scale * b, y - 0.32 * _ROW, y + 0.32 * _ROW)
+            for a, b, y in zip(low.tolist(), high.tolist(), middles, strict=True)
+            if b > a
+        ]
+        canvas.boxes(boxes, colour)
+    canvas.lines([(left, 0.06, left, canvas.height - 0.06)], GRID, 1)
+    for name, value, y in zip(names, values.tolist(), middles, strict=True):
+        canvas.text(left - 0.06, y, name, 8.5, ha="right")
+        canvas.text(left + scale * value + 0.06, y, _percent(value), 8.5)
+    root = svg_of(canvas.figure, title, f"{salt}/{title}")
+    del root.attrib["width"], root.attrib["height"]
+    return ET.tostring(root, encoding="unicode")
+
+
+def _percent(share: float) -> str:
+    """Write a share; what is not 0 is not written as 0.
+
+    Examples
+    --------
+    >>> _percent(0.0), _percent(0.00001), _percent(0.12345), _percent(1.0)
+    ('0%', '<0.1%', '12.3%', '100%')
+    """
+    if 0 < share < 0.001:
+        return "<0.1%"
+    return "100%" if share == 1 else "0%" if share == 0 else f"{share:.1%}"

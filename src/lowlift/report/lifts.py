@@ -1,0 +1,133 @@
+"""The lifts before and after: what the heat maps show, and what became of the riskiest values."""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.audit import Audit
+from lowlift.kernels.lift import log_or_minus_inf
+from lowlift.report.records import Table
+from lowlift.report.wording import counted, percent, shown, times
+
+__all__ = ["Shown", "arranged", "output_names", "riskiest"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: A heat map has at most so many rows and columns; the riskiest are kept.
+_MOST_ROWS, _MOST_COLUMNS = 40, 200
+_RISKIEST, _OUTPUTS = 12, 3
+
+
+class Shown(NamedTuple):
+    """The part of an audit's lifts that a heat map shows."""
+
+    log_lift: Floats
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    refused: npt.NDArray[np.bool_]
+    #: What is shown and what is not, in words.
+    note: str
+
+
+def _risk(log_lift: Floats, axis: int) -> Floats:
+    return np.asarray(np.abs(log_lift).max(axis=axis))
+
+
+def arranged(audit: Audit, names: tuple[str, ...], what: str) -> Shown:
+    """Return what a heat map shows: everything in its order, or the riskiest part, riskiest first.
+
+    Parameters
+    ----------
+    audit
+        Whose lifts.
+    names
+        The names of its outputs.
+    what
+        What they are, for the note: "value" or "published value".
+    """
+    logs = log_or_minus_inf(audit.lift)
+    columns, rows = np.arange(logs.shape[1]), np.arange(logs.shape[0])
+    notes = []
+    if len(columns) > _MOST_COLUMNS:
+        columns = np.argsort(-_risk(logs, 0), kind="stable")[:_MOST_COLUMNS]
+        notes.append(
+            f"The {_MOST_COLUMNS} riskiest of {counted(logs.shape[1], what)}, riskiest first; "
+            f"{logs.shape[1] - _MOST_COLUMNS:,} are not shown."
+        )
+    if len(rows) > _MOST_ROWS:
+        rows = np.sort(np.argsort(-_risk(logs, 1), kind="stable")[:_MOST_ROWS])
+        hidden = logs.shape[0] - _MOST_ROWS
+        notes.append(
+            f"The {_MOST_ROWS} sensitive values whose lifts go furthest; {hidden:,} are not shown."
+        )
+    s_labels = audit.joint.s_labels
+    return Shown(
+        logs[np.ix_(rows, columns)],
+        tuple(shown(s_labels[s]) for s in rows.tolist()),
+        tuple(names[y] for y in columns.tolist()),
+        ~audit.allowed[columns],
+        " ".join(notes),
+    )
+
+
+def output_names(audit: Audit, texts: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return what the outputs are called: as published, or the values of X themselves."""
+    if texts is not None:
+        return texts
+    return tuple(shown(label) for label in audit.channel.y_labels)
+
+
+def riskiest(raw: Audit, published: Audit | None, names: tuple[str, ...]) -> Table:
+    """Return the riskiest values of X as they are, and what became of them.
+
+    Parameters
+    ----------
+    raw
+        The audit of publishing X as it is.
+    published
+        The audit of what is published instead.
+    names
+        The names of its outputs.
+    """
+    order = np.argsort(-_risk(log_or_minus_inf(raw.lift), 0), kind="stable")
+    order = order[:_RISKIEST]
+    s_labels = [shown(label) for label in raw.joint.s_labels]
+    rows = []
+    for x in order.tolist():
+        lifts = raw.lift[:, x]
+        high, low = int(lifts.argmax()), int(lifts.argmin())
+        row = [
+            shown(raw.joint.x_labels[x]),
+            percent(float(raw.p_y[x])),
+            f"{times(float(lifts[high]))} {s_labels[high]}",
+            f"{times(float(lifts[low]))} {s_labels[low]}",
+            "yes" if raw.allowed[x] else "no",
+        ]
+        if published is not None:
+            row += _became(published, x, names)
+        rows.append(tuple(row))
+    head = ["value", "share", "most more likely", "most less likely", "allowed as it is"]
+    if published is not None:
+        head += ["published as", "then at most", "then at least"]
+    numeric = (1, 6, 7) if published is not None else (1,)
+    caption = f"The riskiest {len(rows)} of {counted(raw.joint.n_x, 'value')}"
+    caption += "." if published is None else ", and what became of them."
+    return Table(caption, tuple(head), tuple(rows), numeric, raw.joint.n_x - len(rows))
+
+
+def _became(published: Audit, x: int, names: tuple[str, ...]) -> list[str]:
+    """Say which outputs a value can become, the likeliest first, and their extreme lifts."""
+    channel = published.channel
+    entries = np.flatnonzero(channel.members == x)
+    entries = entries[np.argsort(-channel.member_weights[entries], kind="stable")]
+    outputs = channel.entry_outputs[entries]
+    shares = channel.member_weights[entries] / channel.denominator
+    words = [
+        names[y] if share == 1 else f"{names[y]} ({percent(float(share))})"
+        for y, share in zip(outputs[:_OUTPUTS].tolist(), shares[:_OUTPUTS], strict=True)
+    ]
+    if len(outputs) > _OUTPUTS:
+        words.append(f"{len(outputs) - _OUTPUTS:,} more")
+    lifts = published.lift[:, outputs]
+    return ["; ".join(words), times(float(lifts.max())), times(float(lifts.min()))]

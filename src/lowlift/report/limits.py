@@ -1,0 +1,144 @@
+"""What is promised, against whom, and what is not."""
+
+from typing import NamedTuple
+
+from lowlift.audit import Audit
+from lowlift.report.records import Limit, Origin, Publication
+from lowlift.report.wording import counted, joined
+from lowlift.sampling import LiftIntervals
+
+__all__ = ["ADVERSARY", "Scope", "limits_of", "public_limits"]
+
+ADVERSARY = (
+    "Someone who knows how the sensitive and the released values are distributed together in the "
+    "table (P_SX), knows the channel, the codebook and this software, and sees the published value "
+    "of one record. They know neither that record's own released value nor the key of keyed draws."
+)
+
+_OTHER = Limit(
+    "Other knowledge about a person",
+    "The promise starts from how common the sensitive values are in the table. Who already knows "
+    "more about a person, from a neighbour or another table, may end further away.",
+)
+_COLUMNS = Limit(
+    "Other columns",
+    "Only the columns named here are covered. Any other column published beside them, or joined "
+    "to them, is not.",
+)
+_REPEATED = Limit(
+    "Repeated releases",
+    "Budgets do not add up: two releases of the same table can together reveal what neither does. "
+    "Audit them together (lowlift audit r1.json r2.json), or draw by a key.",
+)
+_MEMBERSHIP = Limit(
+    "Being in the table",
+    "That a person is in the table, and how many rows there are, is not hidden.",
+)
+_CHANCE = Limit(
+    "Chance",
+    "The bound is on probabilities. Frequencies counted in one published table scatter about them.",
+)
+_SAMPLE = Limit(
+    "Sample or population",
+    "The bound is exact for the table it was designed on. If that table is a sample of a larger "
+    "population, its counts are estimates of the population's.",
+)
+
+
+class Scope(NamedTuple):
+    """What the limits of one report depend on."""
+
+    audit: Audit
+    intervals: LiftIntervals | None
+    columns: tuple[tuple[str, Audit], ...]
+    origin: Origin | None
+    publication: Publication | None
+
+
+def limits_of(scope: Scope) -> tuple[Limit, ...]:
+    """Return what is not promised, warnings about this very release first."""
+    found = [*_of_publication(scope.publication), *_of_columns(scope), _sample(scope)]
+    zeros = _zeros(scope.audit)
+    found += [zeros] if zeros else []
+    if scope.origin is not None and scope.origin.from_data:
+        names = joined(scope.origin.from_data)
+        text = (
+            f"The bins of {names} were taken from the data, as asked for: their edges tell of it."
+        )
+        found.append(Limit("Bins from the data", text))
+    found += [_OTHER, _COLUMNS, _REPEATED, _MEMBERSHIP, _CHANCE]
+    return tuple(sorted(found, key=lambda limit: not limit.is_warning))
+
+
+def public_limits(publication: Publication | None) -> tuple[Limit, ...]:
+    """Return what is not promised, without any number of the table."""
+    found = []
+    for item in publication.outside_the_guarantee if publication else ():
+        # The reason in brackets may count.
+        words = item.partition(" (")[0]
+        found.append(Limit("Outside the guarantee", f"{words[:1].upper()}{words[1:]}.", True))
+    return (*found, _SAMPLE, _OTHER, _COLUMNS, _REPEATED, _MEMBERSHIP, _CHANCE)
+
+
+def _of_publication(publication: Publication | None) -> list[Limit]:
+    if publication is None:
+        return []
+    found = [
+        Limit("Outside the guarantee", f"{item[:1].upper()}{item[1:]}.", True)
+        for item in publication.outside_the_guarantee
+    ]
+    if publication.kept and not found:
+        names = joined(publication.kept)
+        text = (
+            f"Published beside Y, and audited with it: {names}. The bound holds for both together."
+        )
+        found.append(Limit("Kept columns", text))
+    if not publication.checked_on_this_table:
+        text = (
+            "The sensitive columns are not in the table that was published from: the bound is the "
+            "one of the table it was designed on."
+        )
+        found.append(Limit("Not checked on this table", text, True))
+    return found
+
+
+def _of_columns(scope: Scope) -> list[Limit]:
+    if not scope.columns:
+        return []
+    broken = [name for name, part in scope.columns if not part.is_satisfied]
+    names = joined([name for name, _ in scope.columns])
+    if broken:
+        text = f"The bound does not hold for {joined(broken)} alone. The verdict counts that."
+        return [Limit("Each sensitive column alone", text, True)]
+    text = f"The bound holds for {names} together and for each of them alone."
+    return [Limit("Each sensitive column alone", text)]
+
+
+def _sample(scope: Scope) -> Limit:
+    intervals = scope.intervals
+    if intervals is None:
+        return _SAMPLE
+    low, high = float(intervals.low.min()), float(intervals.high.max())
+    text = (
+        f"Exact if the table is the population. If its {counted(intervals.n_rows, 'row')} are a "
+        f"sample, the lifts lie between {low:.3g} and {high:.3g} (all at once with "
+        f"{intervals.level:.0%} confidence, for a channel that was not chosen with the same rows)."
+    )
+    if scope.audit.is_satisfied and intervals.supports(scope.audit.criterion) is False:
+        short = "As a sample the table is too small to support the bound."
+        return Limit(_SAMPLE.name, f"{text} {short}", True)
+    return Limit(_SAMPLE.name, text)
+
+
+def _zeros(audit: Audit) -> Limit | None:
+    cells = int((audit.joint.masses == 0).sum())
+    if not cells:
+        return None
+    ruled_out = int((audit.lift == 0).sum())
+    text = (
+        f"{counted(cells, 'pair')} of a sensitive and a released value never occur together: "
+        "publishing such a value as it is rules the sensitive one out."
+    )
+    if ruled_out:
+        text += f" {counted(ruled_out, 'such pair')} remain in what is published."
+    return Limit("Values that never occur together", text, bool(ruled_out))

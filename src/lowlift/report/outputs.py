@@ -1,0 +1,127 @@
+"""The channel as a table, and the shares of values before and after."""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.audit import Audit
+from lowlift.codebook import Codebook
+from lowlift.encodings import Encoded
+from lowlift.report.records import Table
+from lowlift.report.wording import counted, percent, shown, times
+
+__all__ = ["Shares", "channel_table", "public_channel_table", "shares_after", "shares_before"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+_OUTPUTS, _MEMBERS, _BARS = 60, 6, 24
+
+
+class Shares(NamedTuple):
+    """Bars: names, shares, and the part of each that is drawn dark."""
+
+    names: tuple[str, ...]
+    shares: Floats
+    parts: Floats
+
+
+def channel_table(encoded: Encoded) -> Table:
+    """Return the outputs by share: what each stands for, and its extreme lifts."""
+    audit, channel = encoded.release.audit, encoded.channel
+    labels, p_x = audit.joint.x_labels, audit.joint.p_x
+    order = np.argsort(-audit.p_y, kind="stable")[:_OUTPUTS].tolist()
+    rows = []
+    for y in order:
+        members, weights = channel.atom(y)
+        masses = p_x[members] * np.array(weights, np.float64)
+        words = _mixture([shown(labels[x]) for x in members], masses / masses.sum())
+        lifts = audit.lift[:, y]
+        extremes = times(float(lifts.max())), times(float(lifts.min()))
+        rows.append((encoded.texts[y], percent(float(audit.p_y[y])), words, *extremes))
+    head = ("published", "share", "stands for", "largest lift", "smallest lift")
+    caption = f"{_some(len(rows), channel.n_y)}, by share, and the values of X behind each."
+    return Table(caption, head, tuple(rows), (1, 3, 4), channel.n_y - len(rows))
+
+
+def public_channel_table(book: Codebook) -> Table:
+    """Return the outputs in their order: what each stands for, in the codebook's intervals."""
+    rows = []
+    for y, text in enumerate(book.texts[:_OUTPUTS]):
+        names = [shown(book.x_labels[x]) for x in book.members[y]]
+        pairs = sorted(zip(names, book.p_x_given_y[y], strict=True), key=lambda pair: -pair[1][0])
+        words = [
+            name if len(pairs) == 1 else f"{name} {low:.0%} to {high:.0%}"
+            for name, (low, high) in pairs[:_MEMBERS]
+        ]
+        rows.append((text, "; ".join(_cut(words, len(pairs)))))
+    hidden = len(book.texts) - len(rows)
+    caption = f"{_some(len(rows), len(book.texts))}, and the values of X behind each."
+    return Table(caption, ("published", "stands for"), tuple(rows), (), hidden)
+
+
+def _some(few: int, all_of_them: int) -> str:
+    if few == all_of_them:
+        return f"{counted(few, 'published value')}"
+    return f"{few} of {counted(all_of_them, 'published value')}"
+
+
+def _mixture(names: list[str], shares: Floats) -> str:
+    if len(names) == 1:
+        return names[0]
+    order = np.argsort(-shares, kind="stable")[:_MEMBERS].tolist()
+    words = [f"{names[k]} {percent(float(shares[k]))}" for k in order]
+    return "; ".join(_cut(words, len(names)))
+
+
+def _cut(words: list[str], whole: int) -> list[str]:
+    return [*words, f"{whole - len(words):,} more"] if whole > len(words) else words
+
+
+def shares_before(raw: Audit, encoded: Encoded | None) -> Shares:
+    """Return P(x), and how much of it is published as x itself, alone."""
+    p_x = raw.joint.p_x
+    kept = p_x if encoded is None else _kept(encoded)
+    names = [shown(label) for label in raw.joint.x_labels]
+    return _most(names, p_x, kept, "other values")
+
+
+def shares_after(encoded: Encoded) -> Shares:
+    """Return P(y), and how much of it is a value of X published as itself."""
+    channel, p_y = encoded.channel, encoded.release.audit.p_y
+    own = _own(encoded) * p_x_of_entries(encoded)
+    kept = np.asarray(np.bincount(channel.entry_outputs, own, channel.n_y), np.float64)
+    return _most(list(encoded.texts), p_y, kept, "other published values")
+
+
+def p_x_of_entries(encoded: Encoded) -> Floats:
+    """Return P(x, y) per entry of the channel."""
+    channel, p_x = encoded.channel, encoded.release.joint.p_x
+    return np.asarray(p_x[channel.members] * (channel.member_weights / channel.denominator))
+
+
+def _own(encoded: Encoded) -> npt.NDArray[np.bool_]:
+    """Tell per entry of the channel whether it publishes x as itself; see `share_changed`."""
+    channel = encoded.channel
+    if encoded.name == "values":
+        number = {label: x for x, label in enumerate(encoded.release.joint.x_labels)}
+        published = np.array([number[label] for label in encoded.labels])
+        return np.asarray(published[channel.entry_outputs] == channel.members)
+    return np.asarray((np.diff(channel.offsets) == 1)[channel.entry_outputs])
+
+
+def _kept(encoded: Encoded) -> Floats:
+    channel = encoded.channel
+    own = _own(encoded) * p_x_of_entries(encoded)
+    return np.asarray(np.bincount(channel.members, own, channel.n_x), np.float64)
+
+
+def _most(names: list[str], shares: Floats, parts: Floats, rest: str) -> Shares:
+    """Return all bars in their order, or the longest and one for the rest."""
+    if len(names) <= _BARS:
+        return Shares(tuple(names), shares, np.minimum(parts, shares))
+    order = np.argsort(-shares, kind="stable")
+    first, last = order[: _BARS - 1], order[_BARS - 1 :]
+    found = [names[k] for k in first.tolist()]
+    both = [np.append(part[first], part[last].sum()) for part in (shares, parts)]
+    return Shares((*found, f"{len(last):,} {rest}"), both[0], np.minimum(both[1], both[0]))

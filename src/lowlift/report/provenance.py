@@ -1,0 +1,122 @@
+"""Where a report comes from: parameters, versions, hashes, how rows were drawn."""
+
+import platform
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from lowlift.audit import Audit
+from lowlift.encodings import Encoded
+from lowlift.report.records import Number, Origin, Publication
+from lowlift.report.wording import joined
+from lowlift.version import __version__
+
+__all__ = ["Made", "provenance_of", "public_provenance"]
+
+_MISSING = {"value": "a value of its own", "drop": "rows left out", "error": "refused"}
+_DRAWS = {
+    "fresh": "from the operating system's entropy: no seed, no key",
+    "keyed": "by a key and an id column: the same release repeats the same draws; no seed",
+    "seeded": "by a seed, for tests: who knows it can undo the draws. Not for publication",
+}
+
+
+class Made(NamedTuple):
+    """How the release was made, and when the report was."""
+
+    mechanism: str
+    reason: str
+    at: str
+
+
+def provenance_of(
+    audit: Audit,
+    encoded: Encoded | None,
+    made: Made,
+    origin: Origin | None,
+    publication: Publication | None,
+) -> tuple[Number, ...]:
+    """Return names and values, one line each."""
+    joint = audit.joint
+    found = [Number("Bound", str(audit.criterion), "budgets in nats")]
+    if encoded is not None:
+        found += _of_release(encoded, made)
+    sizes = f"{joint.n_s:,} of S, {joint.n_x:,} of X"
+    found.append(Number("Values", sizes + (f", {encoded.channel.n_y:,} of Y" if encoded else "")))
+    if origin is not None:
+        found += _of_origin(origin)
+    if publication is not None:
+        found += _of_publication(publication)
+    return (*found, *_of_software(made, publication))
+
+
+def public_provenance(
+    audit: Audit,
+    encoded: Encoded | None,
+    made: Made,
+    origin: Origin | None,
+    publication: Publication | None,
+) -> tuple[Number, ...]:
+    """Return what a reader may know: the bound, the method, the published file, versions."""
+    found = [Number("Bound", str(audit.criterion), "budgets in nats")]
+    if encoded is not None:
+        found.append(Number("Mechanism", made.mechanism or "not said"))
+        found.append(Number("Published as", encoded.name))
+    if origin is not None:
+        found.append(Number("Columns published", joined(origin.released)))
+    if publication is not None:
+        if "://" in publication.output:  # which names a host
+            publication = replace(publication, output="a table of a database")
+        found += _of_output(publication)
+    return (*found, *_of_software(made, publication))
+
+
+def _of_release(encoded: Encoded, made: Made) -> list[Number]:
+    return [
+        Number("Mechanism", made.mechanism or "not said", made.reason),
+        Number("Published as", encoded.name),
+        Number("Fingerprint of the channel", encoded.release.fingerprint),
+    ]
+
+
+def _of_origin(origin: Origin) -> list[Number]:
+    return [
+        Number("Sensitive columns (S)", joined(origin.sensitive)),
+        Number("Released columns (X)", joined(origin.released)),
+        Number("Designed on" if origin.sha256 else "Table", origin.name, f"{origin.rows:,} rows"),
+        Number("SHA-256 of that table", origin.sha256 or "not a file"),
+        Number("Missing values", _MISSING.get(origin.missing, origin.missing)),
+    ]
+
+
+def _of_publication(publication: Publication) -> list[Number]:
+    left = f"{publication.dropped:,} with missing values, {publication.unseen:,} unseen left out"
+    rows = f"{publication.rows_in:,} in, {publication.rows_out:,} out"
+    return [
+        Number("Published from", publication.source),
+        Number("SHA-256 of the input", publication.source_sha256 or "not a file"),
+        Number("Rows", rows, left),
+        *_of_output(publication),
+    ]
+
+
+def _of_output(publication: Publication) -> list[Number]:
+    word = publication.draws.partition(":")[0]
+    found = [
+        Number("Published file", publication.output),
+        Number("SHA-256 of the output", publication.output_sha256 or "not a file"),
+        Number("Draws", word, _DRAWS.get(word, "")),
+    ]
+    if publication.kept:
+        found.append(Number("Kept columns", joined(publication.kept)))
+    return found
+
+
+def _of_software(made: Made, publication: Publication | None) -> list[Number]:
+    versions = f"lowlift {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
+    found = [Number("Report made", made.at), Number("By", versions)]
+    if publication is not None:
+        text = f"lowlift {publication.lowlift}, Python {publication.python}"
+        found.insert(0, Number("Published by", text))
+    return found

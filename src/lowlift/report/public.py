@@ -1,0 +1,115 @@
+"""The public form of a report: what the codebook already says, and the promise.
+
+It shows the verdict and the budgets, what is not promised, the channel as the codebook gives it,
+and the published file's hash. Probabilities, and how much of X survives, are given no finer than
+`round_to`. It leaves out everything that depends on S beyond the verdict (labels and names of S,
+lifts, leakages, the best guess, proven bounds, curves), every count, P(x), the name and hash of
+the input, and the fingerprint of the channel, which would let a reader test guesses of its exact
+weights.
+"""
+
+import math
+from dataclasses import dataclass
+
+from lowlift.audit import Audit
+from lowlift.codebook import Codebook
+from lowlift.criteria import BuiltIn
+from lowlift.encodings import Encoded
+from lowlift.figures import LegendEntry
+from lowlift.report.limits import ADVERSARY, public_limits
+from lowlift.report.notions import promised_notions
+from lowlift.report.outputs import public_channel_table
+from lowlift.report.provenance import Made, public_provenance
+from lowlift.report.records import Limit, Number, Origin, Publication, Table, Verdict
+from lowlift.report.verdicts import public_verdict
+
+__all__ = ["Public", "public_of"]
+
+
+@dataclass(frozen=True)
+class Public:
+    """What may be published of a report: plain texts, so that nothing else can be reached.
+
+    It answers as `Report` does; what it does not tell is None or empty.
+    """
+
+    title: str
+    is_release: bool
+    is_curve: bool
+    holds: bool
+    verdict: Verdict
+    limits: tuple[Limit, ...]
+    words: Table
+    utility: tuple[Number, ...]
+    channel: Table | None
+    provenance: tuple[Number, ...]
+    #: For whoever publishes; not on the page.
+    warnings: tuple[str, ...] = ()
+    adversary: str = ADVERSARY
+    is_public: bool = True
+    riskiest: None = None
+    lift_before_svg: None = None
+    lift_after_svg: None = None
+    shares_before_svg: None = None
+    shares_after_svg: None = None
+    curve_svgs: tuple[str, ...] = ()
+    curve_legend: tuple[LegendEntry, ...] = ()
+    mechanisms: None = None
+
+    @property
+    def public(self) -> "Public":
+        """Itself."""
+        return self
+
+
+def public_of(
+    subject: Audit,
+    encoded: Encoded | None,
+    made: Made,
+    *,
+    title: str,
+    holds: bool,
+    is_curve: bool,
+    origin: Origin | None,
+    publication: Publication | None,
+    round_to: float,
+) -> Public:
+    """Return the public form of a report on `subject`."""
+    criterion = subject.criterion
+    book = None
+    if encoded is not None and isinstance(criterion, BuiltIn):
+        book = Codebook.of(encoded, round_to=round_to)
+    verdict = public_verdict(criterion, encoded is not None, subject.is_certified, holds)
+    if is_curve:
+        verdict = Verdict("Trade-off", "plain", "The curve itself is confidential.", "")
+    utility = []
+    if encoded is not None:
+        kept, changed = (
+            f"about {_coarse(value, round_to)}"
+            for value in (min(1.0, encoded.nmi), encoded.share_changed)
+        )
+        utility = [Number("Information kept (NMI)", kept), Number("Rows changed", changed)]
+    return Public(
+        title,
+        encoded is not None,
+        is_curve,
+        holds,
+        verdict,
+        public_limits(publication),
+        promised_notions(criterion),
+        tuple(utility),
+        None if book is None else public_channel_table(book),
+        public_provenance(subject, encoded, made, origin, publication),
+        () if book is None else book.warnings,
+    )
+
+
+def _coarse(value: float, step: float) -> str:
+    """Return a share to the nearest multiple of the step, in percent.
+
+    Examples
+    --------
+    >>> _coarse(0.8951, 0.01), _coarse(0.8951, 0.05)
+    ('90%', '90%')
+    """
+    return f"{100 * math.floor(value / step + 0.5) * step:.3g}%"

@@ -1,0 +1,97 @@
+"""The small records that a report is made of: plain data, ready to be shown."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["Limit", "Number", "Origin", "Point", "Publication", "Table", "Verdict"]
+
+
+class Number(NamedTuple):
+    """A number with its name, and a remark beside it."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+class Limit(NamedTuple):
+    """Something that is not promised; a warning when it concerns this very release."""
+
+    name: str
+    text: str
+    is_warning: bool = False
+
+
+class Verdict(NamedTuple):
+    """The verdict in a word and a sentence, and the numbers behind it."""
+
+    word: str
+    #: "good", "bad" or "plain": the colour.
+    tone: str
+    sentence: str
+    detail: str
+    numbers: tuple[Number, ...] = ()
+
+
+class Table(NamedTuple):
+    """A table of texts; `hidden` rows are left out at its end."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    #: The columns that hold numbers.
+    numeric: tuple[int, ...] = ()
+    hidden: int = 0
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The table that the joint was counted from."""
+
+    sensitive: tuple[str, ...]
+    released: tuple[str, ...]
+    name: str
+    rows: int
+    sha256: str | None
+    #: What a missing value is: "value", "drop" or "error".
+    missing: str = "value"
+    #: Columns whose bins were taken from the data.
+    from_data: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What was published, as its receipt says."""
+
+    output: str
+    output_sha256: str | None
+    source: str
+    source_sha256: str | None
+    rows_in: int
+    rows_out: int
+    dropped: int
+    unseen: int
+    #: "fresh", "keyed", or "seeded: not for publication".
+    draws: str
+    checked_on_this_table: bool
+    kept: tuple[str, ...]
+    outside_the_guarantee: tuple[str, ...]
+    lowlift: str
+    python: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """One release of a sweep."""
+
+    mechanism: str
+    criterion: str
+    #: The lower side's share of epsilon; NaN for a criterion of one budget.
+    split: float
+    epsilon: float
+    nmi: float
+    upper_bound: float
+    min_lift_leakage: float
+    max_lift_leakage: float
+    is_satisfied: bool
+    seconds: float

@@ -1,0 +1,327 @@
+"""A release or an audit as facts: numbers, labels and sentences, and pictures drawn when asked."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+
+from lowlift.audit import Audit, audit
+from lowlift.certificates import Certificate
+from lowlift.channel import Channel
+from lowlift.encodings import Encoded
+from lowlift.figures import (
+    LegendEntry,
+    bar_chart_svg,
+    colour_limit,
+    heat_map_svg,
+    legend,
+    panel_svg,
+)
+from lowlift.measures import bayes_vulnerability
+from lowlift.report import lifts, limits, outputs, tradeoffs
+from lowlift.report.notions import ends_of, notions
+from lowlift.report.provenance import Made, provenance_of
+from lowlift.report.public import Public, public_of
+from lowlift.report.records import Limit, Number, Origin, Point, Publication, Table, Verdict
+from lowlift.report.verdicts import curve_verdict, numbers_of, verdict_of
+from lowlift.report.wording import percent
+from lowlift.sampling import LiftIntervals
+
+__all__ = ["Report"]
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """What a page says about an audit, a release or a trade-off.
+
+    It holds P_SX and is confidential; `public` has what may be published. Nothing is drawn before
+    it is asked for.
+
+    Parameters
+    ----------
+    raw
+        The audit of publishing X as it is.
+    encoded
+        What is published instead, audited; None for a report on X as it is.
+    mechanism, reason
+        How the release was made, and why so.
+    certificate
+        What is proven about the best mechanism.
+    columns
+        The audit of each sensitive column alone, of what the report is about.
+    intervals
+        What a sample supports.
+    origin
+        The table; None for joints that were given as arrays.
+    publication
+        The receipt, once something was published.
+    points
+        A trade-off curve.
+    is_curve
+        Whether the report is about the curve, not about one bound.
+    round_to
+        The step of all probabilities in the public form, 0.01 or more.
+    made_at
+        When, in words.
+
+    Examples
+    --------
+    >>> import lowlift as ll
+    >>> joint = ll.Joint.from_counts([[1, 3], [3, 1]])
+    >>> raw = ll.audit(joint, ll.Channel.identity(joint), ll.LIP(0.5))
+    >>> Report(raw).verdict.word
+    'The bound does not hold'
+    """
+
+    raw: Audit
+    encoded: Encoded | None = None
+    mechanism: str = ""
+    reason: str = ""
+    certificate: Certificate | None = None
+    columns: tuple[tuple[str, Audit], ...] = ()
+    intervals: LiftIntervals | None = None
+    origin: Origin | None = None
+    publication: Publication | None = None
+    points: Sequence[Point] = ()
+    is_curve: bool = False
+    round_to: float = 0.01
+    made_at: str = field(default_factory=_now)
+
+    @classmethod
+    def of_release(cls, encoded: Encoded, **facts: object) -> "Report":
+        """Return the report on what is published; X as it is is audited for comparison."""
+        joint, criterion = encoded.release.joint, encoded.release.criterion
+        raw = audit(joint, Channel.identity(joint), criterion)
+        return cls(raw, encoded, **facts)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"<Report: {self.verdict.word}>"
+
+    @property
+    def published(self) -> Audit | None:
+        """The audit of what is published instead of X; None without a release."""
+        return None if self.encoded is None else self.encoded.release.audit
+
+    @property
+    def subject(self) -> Audit:
+        """The audit of what the report is about."""
+        return self.published or self.raw
+
+    @property
+    def is_release(self) -> bool:
+        """Whether the report is about a release."""
+        return self.encoded is not None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether this is the public form; see `public`."""
+        return False
+
+    @cached_property
+    def holds(self) -> bool:
+        """Whether every exact audit holds: of what is published, and of each sensitive column."""
+        parts = (self.subject, *(part for _, part in self.columns))
+        return all(part.is_certified and part.is_satisfied for part in parts)
+
+    @property
+    def title(self) -> str:
+        """What the report is about, in a line."""
+        names = ", ".join(self.origin.released) if self.origin else "X"
+        what = "Release of" if self.is_release else "Trade-off of" if self.is_curve else "Audit of"
+        return f"{what} {names}"
+
+    @cached_property
+    def public(self) -> Public:
+        """The form that may be published: nothing of S by X, no counts, no hash of the input."""
+        return public_of(
+            self.subject,
+            self.encoded,
+            self._made,
+            title=self.title,
+            holds=self.holds,
+            is_curve=self.is_curve,
+            origin=self.origin,
+            publication=self.publication,
+            round_to=max(self.round_to, 0.01),
+        )
+
+    @property
+    def _made(self) -> Made:
+        return Made(self.mechanism, self.reason, self.made_at)
+
+    @property
+    def guesses(self) -> tuple[float, float]:
+        """How often the best guess of S is right, before and after seeing what is published."""
+        joint = self.raw.joint
+        return float(joint.p_s.max()), bayes_vulnerability(joint, self.subject.channel)
+
+    @property
+    def upper_bound(self) -> float | None:
+        """What is proven that no mechanism keeps more than; None when nothing is."""
+        proven = self.certificate
+        return None if proven is None or proven.scope != "mechanisms" else proven.upper_bound
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The verdict in a word and a sentence."""
+        names = self.origin.released if self.origin else ()
+        if self.is_curve:
+            return curve_verdict(self.raw, names, len(self.points))
+        numbers = numbers_of(
+            self.raw,
+            self.published,
+            share_changed=self.encoded.share_changed if self.encoded else 0.0,
+            upper_bound=self.upper_bound,
+            guesses=self.guesses,
+        )
+        return verdict_of(self.raw, self.published, self.holds, names, numbers)
+
+    @property
+    def adversary(self) -> str:
+        """Against whom the promise is."""
+        return limits.ADVERSARY
+
+    @cached_property
+    def limits(self) -> tuple[Limit, ...]:
+        """What is not promised."""
+        scope = limits.Scope(
+            self.subject, self.intervals, self.columns, self.origin, self.publication
+        )
+        return limits.limits_of(scope)
+
+    @cached_property
+    def words(self) -> Table | None:
+        """The bound in the words of other notions, measured before and after."""
+        return notions(self.raw, self.published)
+
+    @cached_property
+    def riskiest(self) -> Table | None:
+        """The riskiest values, and what became of them."""
+        return lifts.riskiest(self.raw, self.published, self._names)
+
+    @cached_property
+    def utility(self) -> tuple[Number, ...]:
+        """What of X survives."""
+        if self.encoded is None:
+            return ()
+        found = [Number("Information kept (NMI)", percent(min(1.0, self.encoded.nmi)))]
+        if self.certificate is not None:
+            what = "merging" if self.certificate.scope == "partitions" else "mechanism"
+            text = f"no {what} that keeps the bound exceeds it"
+            value = percent(min(1.0, self.certificate.upper_bound))
+            found.append(Number("Proven upper bound", value, text))
+        sizes = f"{self.raw.joint.n_x:,} → {self.encoded.channel.n_y:,}"
+        found.append(Number("Rows changed", percent(self.encoded.share_changed), "expected share"))
+        found.append(Number("Values of X → published values", sizes))
+        return tuple(found)
+
+    @cached_property
+    def channel(self) -> Table | None:
+        """What each published value stands for."""
+        return None if self.encoded is None else outputs.channel_table(self.encoded)
+
+    @cached_property
+    def provenance(self) -> tuple[Number, ...]:
+        """Parameters, versions, time, hashes, draws."""
+        return provenance_of(self.subject, self.encoded, self._made, self.origin, self.publication)
+
+    # Pictures, drawn when asked for.
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return lifts.output_names(self.subject, self.encoded.texts if self.encoded else None)
+
+    @cached_property
+    def shown_before(self) -> lifts.Shown:
+        """The lifts of X as it is that are drawn."""
+        names = lifts.output_names(self.raw, None)
+        return lifts.arranged(self.raw, names, "value of X")
+
+    @cached_property
+    def shown_after(self) -> lifts.Shown | None:
+        """The lifts of what is published that are drawn."""
+        if self.published is None:
+            return None
+        return lifts.arranged(self.published, self._names, "published value")
+
+    @cached_property
+    def lift_before_svg(self) -> str:
+        """The log-lifts of S by X, as a picture."""
+        return self._heat_map(self.shown_before, "Lift of S by X as it is", "values of X")
+
+    @cached_property
+    def lift_after_svg(self) -> str | None:
+        """The log-lifts of S by Y, as a picture; None without a release."""
+        if self.shown_after is None:
+            return None
+        return self._heat_map(self.shown_after, "Lift of S by what is published", "published")
+
+    def _heat_map(self, part: lifts.Shown, title: str, what: str) -> str:
+        parts = [self.shown_before.log_lift]
+        if self.shown_after is not None:
+            parts.append(self.shown_after.log_lift)
+        ends = ends_of(self.raw.criterion)
+        lower, upper = (math.inf, math.inf) if self.is_curve else ends
+        return heat_map_svg(
+            part.log_lift,
+            part.rows,
+            part.columns,
+            title=title,
+            lower=lower,
+            upper=upper,
+            limit=colour_limit(parts, lower, upper),
+            refused=None if self.is_curve else part.refused,
+            x_label=what,
+        )
+
+    @cached_property
+    def shares_before_svg(self) -> str:
+        """P(x), and how much of it is published as it is, as bars."""
+        shares = outputs.shares_before(self.raw, self.encoded)
+        title = "Shares of the values of X before"
+        return bar_chart_svg(shares.names, shares.shares, parts=shares.parts, title=title)
+
+    @cached_property
+    def shares_after_svg(self) -> str | None:
+        """P(y) as bars; None without a release."""
+        if self.encoded is None:
+            return None
+        shares = outputs.shares_after(self.encoded)
+        title = "Shares of the published values after"
+        return bar_chart_svg(shares.names, shares.shares, parts=shares.parts, title=title)
+
+    @property
+    def _mark(self) -> tradeoffs.Mark | None:
+        if self.encoded is None:
+            return None
+        found, criterion = self.encoded.release.audit, self.encoded.release.criterion
+        bound = math.nan if self.upper_bound is None else self.upper_bound
+        leaks = found.min_lift_leakage, found.max_lift_leakage
+        epsilon = tradeoffs.epsilon_of(criterion)
+        return tradeoffs.Mark(self.mechanism, epsilon, found.nmi, bound, *leaks)
+
+    @cached_property
+    def curve_svgs(self) -> tuple[str, ...]:
+        """Utility and leakages over the budget, this release marked; empty without points."""
+        panels = tradeoffs.curve_panels(self.points, self._mark) if self.points else []
+        return tuple(
+            panel_svg(panel, width=3.9, height=3.0, salt=f"curve-{k}")
+            for k, panel in enumerate(panels)
+        )
+
+    @cached_property
+    def curve_legend(self) -> tuple[LegendEntry, ...]:
+        """The labels of the curve, each with its swatch."""
+        if not self.points:
+            return ()
+        return tuple(legend(tradeoffs.curve_panels(self.points, self._mark)))
+
+    @cached_property
+    def mechanisms(self) -> Table | None:
+        """The mechanisms side by side; None without points."""
+        return tradeoffs.side_by_side(self.points, self._mark) if self.points else None

@@ -1,0 +1,177 @@
+"""The verdict in one sentence: the word comes from the exact audit, numbers say how it stands."""
+
+import math
+from collections.abc import Sequence
+
+from lowlift.audit import Audit
+from lowlift.criteria import Criterion
+from lowlift.guarantees import guarantee_of
+from lowlift.report.notions import Ends, ends_of
+from lowlift.report.records import Number, Verdict
+from lowlift.report.wording import at_least, at_most, counted, joined, percent, times
+
+__all__ = ["curve_verdict", "numbers_of", "promise_of", "public_verdict", "verdict_of"]
+
+HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
+
+
+def promise_of(criterion: Criterion) -> str:
+    """Return what the bound promises: one sentence, without jargon where that is possible.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP, MaxLift
+    >>> promise_of(ALIP(0.5, 1.0))
+    'seeing a published value makes no sensitive value more than 2.72 times or less than 0.606 \
+times as likely as it was'
+    >>> promise_of(MaxLift(0.0))
+    'seeing a published value tells nothing about the sensitive values'
+    """
+    ends = ends_of(criterion)
+    if ends == Ends(0.0, 0.0):
+        return "seeing a published value tells nothing about the sensitive values"
+    sides = []
+    if math.isfinite(ends.upper):
+        sides.append(f"more than {at_most(ends.upper)} times")
+    if math.isfinite(ends.lower):
+        sides.append(f"less than {at_least(-ends.lower)} times")
+    if sides:
+        words = " or ".join(sides)
+        return f"seeing a published value makes no sensitive value {words} as likely as it was"
+    return "on average over the sensitive values, seeing a published value changes little"
+
+
+def _measured(audit: Audit) -> str:
+    """Say how far the lifts of an audit go."""
+    high, low = float(audit.lift.max()), float(audit.lift.min())
+    more = f"make a sensitive value {high:.3g} times as likely as it was"
+    if low == 0:
+        return f"{more}, or rule it out"
+    return f"{more}, or reduce it to {low:.3g} times"
+
+
+def verdict_of(
+    raw: Audit,
+    published: Audit | None,
+    holds: bool,
+    names: Sequence[str],
+    numbers: Sequence[Number],
+) -> Verdict:
+    """Return the verdict on what is published, or on publishing X as it is.
+
+    Parameters
+    ----------
+    raw
+        The audit of X as it is.
+    published
+        The audit of what is published instead; None without a release.
+    holds
+        Whether every exact audit says that the bound holds.
+    names
+        The released columns.
+    numbers
+        From `numbers_of`.
+    """
+    subject = published or raw
+    columns = joined(list(names)) if names else "X"
+    detail = guarantee_of(raw.criterion) if published is not None or holds else ""
+    word, tone = _word(subject, holds)
+    if word == HOLDS:
+        start = (
+            "This release keeps its promise" if published else f"{columns} may be published as is"
+        )
+        sentence = f"{start}: {promise_of(raw.criterion)}."
+    elif word == UNPROVEN:
+        sentence = (
+            "This bound is not one of lowlift's own and was compared in floating point only: "
+            "no verdict is given."
+        )
+    else:
+        start = (
+            "This release breaks its promise" if published else f"Do not publish {columns} as is"
+        )
+        sentence = f"{start}: a published value can {_measured(subject)}."
+    if not detail:
+        broken, all_of_them = len(subject.violations), subject.channel.n_y
+        detail = (
+            f"The bound asks that {promise_of(raw.criterion)}; {broken:,} of "
+            f"{counted(all_of_them, 'value')} break it."
+        )
+    return Verdict(word, tone, _capital(sentence), detail, tuple(numbers))
+
+
+def public_verdict(
+    criterion: Criterion, is_release: bool, is_certified: bool, holds: bool
+) -> Verdict:
+    """Return the verdict without any number of the table."""
+    word = (HOLDS if holds else FAILS) if is_certified else UNPROVEN
+    tone = {HOLDS: "good", FAILS: "bad", UNPROVEN: "plain"}[word]
+    if word == HOLDS:
+        start = (
+            "This release keeps its promise" if is_release else "The columns may be published as is"
+        )
+        return Verdict(word, tone, f"{start}: {promise_of(criterion)}.", guarantee_of(criterion))
+    if word == UNPROVEN:
+        return Verdict(word, tone, "The bound was not decided exactly: no verdict is given.", "")
+    start = "This release breaks its promise" if is_release else "The columns break the bound as is"
+    return Verdict(word, tone, f"{start}.", f"The bound asks that {promise_of(criterion)}.")
+
+
+def curve_verdict(raw: Audit, names: Sequence[str], how_many: int) -> Verdict:
+    """Return what a trade-off says first: how risky X is as it is."""
+    columns = joined(list(names)) if names else "X"
+    sentence = f"Published as is, a value of {columns} can {_measured(raw)}."
+    detail = (
+        f"The curve shows what {counted(how_many, 'release')} keep under bounds from strict to "
+        "loose. Each was audited exactly."
+    )
+    return Verdict("Trade-off", "plain", sentence, detail, ())
+
+
+def _word(audit: Audit, holds: bool) -> tuple[str, str]:
+    if not audit.is_certified:
+        return UNPROVEN, "plain"
+    return (HOLDS, "good") if holds else (FAILS, "bad")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def numbers_of(
+    raw: Audit,
+    published: Audit | None,
+    *,
+    share_changed: float,
+    upper_bound: float | None,
+    guesses: tuple[float, float],
+) -> tuple[Number, ...]:
+    """Return the numbers behind the verdict."""
+    subject, ends = published or raw, ends_of(raw.criterion)
+    most = f"allowed: at most ×{at_most(ends.upper)}" if math.isfinite(ends.upper) else "no bound"
+    least = (
+        f"allowed: at least ×{at_least(-ends.lower)}" if math.isfinite(ends.lower) else "no bound"
+    )
+    before = (float(raw.lift.max()), float(raw.lift.min()))
+    if published is not None:
+        most, least = (
+            f"{words}; X as it is: {times(value)}"
+            for words, value in zip((most, least), before, strict=True)
+        )
+    broken, outputs = len(subject.violations), subject.channel.n_y
+    found = [
+        Number("Largest lift", times(float(subject.lift.max())), most),
+        Number("Smallest lift", times(float(subject.lift.min())), least),
+        Number("Values that break the bound", f"{broken:,}", f"of {outputs:,}, decided exactly"),
+        Number(
+            "Best guess right",
+            percent(guesses[1]),
+            f"{percent(guesses[0])} without seeing anything",
+        ),
+    ]
+    if published is None:
+        return tuple(found)
+    bound = "" if upper_bound is None else f"proven: at most {percent(min(1.0, upper_bound))}"
+    kept = percent(min(1.0, subject.nmi))
+    changed = Number("Rows changed", percent(share_changed), "expected share")
+    return (*found, Number("Information kept", kept, bound), changed)

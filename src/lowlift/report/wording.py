@@ -1,0 +1,104 @@
+"""Labels, factors and shares as people read them; what is promised is rounded to the safe side."""
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from lowlift.joint import Label
+
+__all__ = ["at_least", "at_most", "counted", "joined", "percent", "shown", "times"]
+
+#: Beyond this a factor is written as a power of e.
+_MOST = 700.0
+
+
+def shown(label: Label) -> str:
+    """Return a label as people read it.
+
+    Examples
+    --------
+    >>> shown(("1st", None, 3))
+    '1st, (missing), 3'
+    """
+    if isinstance(label, tuple):
+        return ", ".join(shown(part) for part in label)
+    return "(missing)" if label is None else str(label)
+
+
+def times(lift: float) -> str:
+    """Return a measured factor to three digits.
+
+    Examples
+    --------
+    >>> times(3.0956), times(0.0), times(1e-9)
+    ('×3.1', '×0', '×1e-09')
+    """
+    return f"×{lift:.3g}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; what is not 0 or 1 is not written so.
+
+    Examples
+    --------
+    >>> percent(0.12345), percent(0.0), percent(1e-6), percent(0.99999), percent(1.0)
+    ('12.3%', '0%', '<0.1%', '>99.9%', '100%')
+    """
+    if share in {0, 1}:
+        return f"{share:.0%}"
+    if not 0.001 <= share <= 0.999:
+        return "<0.1%" if share < 0.5 else ">99.9%"
+    return f"{share:.1%}"
+
+
+def counted(number: int, one: str, more: str = "") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "value"), counted(2201, "row"), counted(2, "class", "classes")
+    ('1 value', '2,201 rows', '2 classes')
+    """
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def joined(words: Sequence[str]) -> str:
+    """Return words with commas and an "and".
+
+    Examples
+    --------
+    >>> joined(["class", "sex", "age"]), joined(["ward"])
+    ('class, sex and age', 'ward')
+    """
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def at_most(power: float) -> str:
+    """Return e**power to three digits, rounded up.
+
+    Examples
+    --------
+    >>> at_most(0.5), at_most(0.0), at_most(800.0)
+    ('1.65', '1', 'e**800')
+    """
+    return _rounded(power, ROUND_CEILING, math.inf)
+
+
+def at_least(power: float) -> str:
+    """Return e**power to three digits, rounded down.
+
+    Examples
+    --------
+    >>> at_least(-0.5)
+    '0.606'
+    """
+    return _rounded(power, ROUND_FLOOR, 0.0)
+
+
+def _rounded(power: float, rounding: str, toward: float) -> str:
+    if power == 0:
+        return "1"
+    if abs(power) > _MOST:
+        return f"e**{power:g}"
+    safe = math.nextafter(math.nextafter(math.exp(power), toward), toward)
+    return f"{Context(prec=3, rounding=rounding).create_decimal(Decimal(safe)).normalize():f}"

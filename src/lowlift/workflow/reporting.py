@@ -1,0 +1,229 @@
+"""From what a step returned to a report on it."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import singledispatch
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from lowlift.criteria import BuiltIn, Criterion
+from lowlift.encodings import Encoded, default_encoding, encode
+from lowlift.errors import InvalidInput
+from lowlift.files import read_json
+from lowlift.joint import Joint
+from lowlift.release import Release
+from lowlift.report import Origin, Point, Publication, Report
+from lowlift.report.tradeoffs import epsilon_of
+from lowlift.sampling import lift_intervals
+from lowlift.workflow.applying import RECEIPT_FORMAT, Receipt
+from lowlift.workflow.columns import Spec, per_column
+from lowlift.workflow.curves import tradeoff_of
+from lowlift.workflow.designing import Design, TableAudit
+from lowlift.workflow.sanitizing import Sanitized
+
+__all__ = ["read_receipt", "report_of", "report_of_curve"]
+
+#: Budgets of the curve around a release, as multiples of its own, the most telling first.
+_FACTORS = (1.0, 2.0, 0.5, 4.0, 1.5, 0.25, 3.0, 0.75, 6.0)
+#: The same for a release whose budget is 0, in nats.
+_EPSILONS = (0.0, 1.0, 0.5, 2.0, 0.25, 4.0)
+#: Seconds for the curve; steps |X|**2 |S| of merging in that time; the most for a proven optimum.
+_SECONDS, _STEPS, _SMALL = 1.0, 1e9, 14
+
+
+def report_of(
+    found: TableAudit | Design | Sanitized | Release,
+    *,
+    points: Sequence[Point] | None = None,
+    receipt: Receipt | None = None,
+    round_to: float | None = None,
+) -> Report:
+    """Return the report on an audit, a design, a published table or a release.
+
+    Parameters
+    ----------
+    found
+        What a step of the workflow returned, or a release alone.
+    points
+        A trade-off curve; None runs the merging mechanisms around the release's budget, for about
+        a second. Pass () for none.
+    receipt
+        What was published by the release; `Sanitized` has its own.
+    round_to
+        The step of probabilities in the public form, at least 0.01.
+
+    Raises
+    ------
+    InvalidInput
+        When the receipt is of another release.
+
+    Examples
+    --------
+    >>> import lowlift as ll
+    >>> release = ll.subset_merging(ll.datasets.titanic(), ll.ALIP(0.5, 0.5))
+    >>> report_of(release, points=()).verdict.word
+    'The bound holds'
+    """
+    facts = _facts(found)
+    encoded: Encoded | None = facts.get("encoded")
+    if isinstance(found, Sanitized) and receipt is None:
+        receipt = found.receipt
+    if receipt is not None:
+        facts["publication"] = _publication(receipt, encoded)
+    if points is None:
+        points = () if encoded is None else _points_around(encoded.release)
+    facts |= {"points": tuple(points), "round_to": 0.01 if round_to is None else round_to}
+    return Report(**facts) if encoded is None else Report.of_release(**facts)
+
+
+def report_of_curve(found: TableAudit, points: Sequence[Point]) -> Report:
+    """Return the report on a trade-off: the table as it is, and the curve."""
+    return Report(
+        found.audit,
+        columns=found.columns,
+        intervals=found.intervals,
+        origin=_origin(found.spec),
+        points=tuple(points),
+        is_curve=True,
+    )
+
+
+@singledispatch
+def _facts(found: Any) -> dict[str, Any]:
+    raise InvalidInput(
+        "a report is on what audit_table, design or sanitize returned, or on a Release; got "
+        f"{type(found).__name__}."
+    )
+
+
+@_facts.register
+def _(found: TableAudit) -> dict[str, Any]:
+    return {
+        "raw": found.audit,
+        "columns": found.columns,
+        "intervals": found.intervals,
+        "origin": _origin(found.spec),
+    }
+
+
+@_facts.register
+def _(found: Design) -> dict[str, Any]:
+    return {
+        "encoded": found.encoded,
+        "mechanism": found.chosen.name,
+        "reason": found.chosen.reason,
+        "certificate": found.release.certificate,
+        "columns": found.columns,
+        "intervals": found.intervals,
+        "origin": _origin(found.spec),
+    }
+
+
+@_facts.register
+def _(found: Sanitized) -> dict[str, Any]:
+    return _facts(found.design)
+
+
+@_facts.register
+def _(found: Release) -> dict[str, Any]:
+    spec = None if found.table is None else Spec.from_dict(found.table)
+    name = spec.encoding if spec is not None and spec.encoding else default_encoding(found)
+    # A release that breaks its bound cannot be encoded, but it can be reported on.
+    encoded = encode(found, name) if found.audit.is_satisfied else Encoded(name, found)
+    joint, channel = found.joint, encoded.channel
+    return {
+        "encoded": encoded,
+        "mechanism": found.mechanism,
+        "certificate": found.certificate,
+        "columns": per_column(joint, channel, found.criterion, spec) if spec else (),
+        "intervals": lift_intervals(joint, channel) if joint.is_counted else None,
+        "origin": None if spec is None else _origin(spec),
+    }
+
+
+def _origin(spec: Spec) -> Origin:
+    return Origin(
+        tuple(column.name for column in spec.sensitive),
+        tuple(column.name for column in spec.released),
+        spec.source,
+        spec.rows,
+        spec.sha256,
+        spec.missing,
+        spec.from_data,
+    )
+
+
+def _publication(receipt: Receipt, encoded: Encoded | None) -> Publication:
+    if encoded is None or receipt.release != encoded.release.fingerprint:
+        raise InvalidInput(
+            "the receipt must be of this release; its fingerprint is another. Name the receipt "
+            "that lowlift apply wrote for this very release."
+        )
+    return Publication(
+        **{field.name: getattr(receipt, field.name) for field in fields(Publication)}
+    )
+
+
+def read_receipt(path: str | PathLike[str]) -> Receipt:
+    """Return the receipt in a file.
+
+    Raises
+    ------
+    InvalidInput
+        For a file that is no receipt, or is damaged.
+    """
+    saved = read_json(path, RECEIPT_FORMAT, 1)
+    kinds: dict[str, Any] = {field.name: field.type for field in fields(Receipt)}
+    values = {name: saved.get(name, ...) for name in kinds}
+    for name in ("kept", "outside_the_guarantee"):
+        is_list = isinstance(values[name], list)
+        values[name] = tuple(values[name]) if is_list else ...
+    texts = [value for value in values.values() if isinstance(value, tuple)]
+    is_whole = all(
+        type(values[name]) is kind or (kind is float and type(values[name]) is int)
+        for name, kind in kinds.items()
+        if kind in {str, int, float, bool}
+    )
+    is_whole = is_whole and ... not in values.values()
+    is_whole = is_whole and all(isinstance(word, str) for part in texts for word in part)
+    is_whole = is_whole and all(
+        isinstance(values[name], str | None) for name in ("source_sha256", "output_sha256")
+    )
+    if not is_whole:
+        raise InvalidInput(f"{Path(path).name} is no receipt, or is damaged.")
+    return Receipt(**values)
+
+
+def _points_around(release: Release) -> list[Point]:
+    """Run the merging mechanisms at budgets around the release's own, in about a second."""
+    joint, criterion = release.joint, release.criterion
+    if not isinstance(criterion, BuiltIn) or not math.isfinite(epsilon_of(criterion)):
+        return []
+    epsilons = _epsilons_around(joint, criterion)
+    end = time.perf_counter() + _SECONDS
+    mechanisms = ["subset-merging", "watchdog"]
+    if joint.n_x <= _SMALL:
+        mechanisms.insert(0, "optimal-merging")
+    found: list[Point] = []
+    # Budget by budget, so that running out of time leaves every mechanism with the same ones.
+    for epsilon in epsilons:
+        found += tradeoff_of(
+            joint,
+            criterion=criterion,
+            mechanisms=mechanisms,
+            epsilons=[epsilon],
+            time_limit=_SECONDS / 8,
+        )
+        if time.perf_counter() > end:
+            break
+    return sorted(found, key=lambda point: (mechanisms.index(point.mechanism), point.epsilon))
+
+
+def _epsilons_around(joint: Joint, criterion: Criterion) -> list[float]:
+    own = epsilon_of(criterion)
+    wanted = [own * factor for factor in _FACTORS] if own else list(_EPSILONS)
+    steps = joint.n_x**2 * joint.n_s
+    return wanted[: max(3, min(len(wanted), int(_STEPS / steps)))]
