@@ -108,7 +108,7 @@ async def look(request: Request, session: InSession) -> Response:
         # The form shows what can be shown; the result says what is wrong.
         setting, fault = Setting(request.query_params.get("table", "")), str(error)
     if is_part:
-        part = await _result(session, setting, pinned, fault)
+        part = await _result(session, setting, pinned, fault, is_part=True)
         address = f"/look?{setting.query}{_pins(pinned)}"
         headers = {} if fault else {"HX-Replace-Url": address}
         return HTMLResponse(part, headers=headers)
@@ -165,7 +165,12 @@ async def _answered(session: Session, setting: Setting) -> Job:
 
 
 async def _result(
-    session: Session, setting: Setting, pinned: Sequence[Setting] = (), fault: str = ""
+    session: Session,
+    setting: Setting,
+    pinned: Sequence[Setting],
+    fault: str,
+    *,
+    is_part: bool = False,
 ) -> str:
     """Return the part of a page that depends on the setting."""
     if fault:
@@ -184,6 +189,7 @@ async def _result(
         comparison=urlencode([("setting", query) for query in (*pins, setting.query)]),
         columns=_inspect(session, setting.table).result,
         times=session.published.get(setting.table, 0),
+        is_part=is_part,
     )
 
 

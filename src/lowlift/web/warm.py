@@ -7,6 +7,7 @@ from lowlift import workflow
 from lowlift.criteria import ALIP, LDP, L1Lift
 from lowlift.datasets import titanic
 from lowlift.errors import LowliftError
+from lowlift.report import page
 
 __all__: list[str] = []
 
@@ -18,8 +19,7 @@ def _run() -> None:
     for bound in (ALIP(0.5, 0.5), LDP(1.0), L1Lift(0.5, 0.5)):
         for name in ("subset-merging", "random-response"):
             made = workflow.design_counted(joint, spec, bound, mechanism=name, time_limit=5.0)
-    report = workflow.report_of(made, points=())
-    _ = report.lift_before_svg
+    page(workflow.report_of(made))
 
 
 with contextlib.suppress(LowliftError), warnings.catch_warnings():

@@ -41,10 +41,12 @@ class Counted:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A design, and what the page says of it."""
+    """A design, and what the page says of it: its verdict in a line, at length, in other words."""
 
     design: Design
+    line: str
     html: str
+    words: str
 
 
 @dataclass(frozen=True, eq=False)
