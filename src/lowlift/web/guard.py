@@ -1,12 +1,12 @@
 """Who may talk to the server: its own pages, under its own name; and what they may load."""
 
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
-from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+
+from lowlift.web.places import place_of
 
 __all__ = ["Guard"]
 
@@ -84,9 +84,7 @@ class Guard:
         try:
             await self._app(scope, receive, secured)
         except Exception as error:  # noqa: BLE001 (the last place that can catch it)
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{Path(last.filename).name}:{last.lineno}"
-            _LOG.error("%s at %s", type(error).__name__, place)
+            _LOG.error(place_of(error))
             if not begun:
                 await _answer(secured, 500, "This went wrong on our side; the log has the place.")
 

@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
 
 from lowlift.errors import LowliftError
+from lowlift.web.places import place_of
 
 __all__ = ["Job", "Tell", "prepare"]
 
@@ -114,7 +115,7 @@ class Job:
                 if kind != "step":
                     break
         except (EOFError, OSError, TypeError, ValueError):
-            self._later(self._finish, "failed", "the process ended early (out of memory?)")
+            self._later(self._finish, "failed", "the work ended early, perhaps for want of memory.")
         if self._process.pid is not None:
             self._process.join(_PATIENCE)
             if self._process.is_alive():
@@ -175,7 +176,7 @@ def _work(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: Connec
     except OSError as error:
         outcome = ("refused", f"a file could not be read or written: {error.strerror}.")
     except Exception as error:  # noqa: BLE001 (its text may hold data: the kind alone is told)
-        outcome = ("failed", type(error).__name__)
+        outcome = ("failed", f"this went wrong on our side: {place_of(error)}.")
     with contextlib.suppress(OSError):
         pipe.send(outcome)
 

@@ -88,11 +88,12 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
         time_limit=setting.seconds,
         progress=lambda state: tell(tuple(state)),
     )
-    raw = workflow.audit_counted(counted.joint, counted.spec, bound)
-    html = render(
-        "lowlift.web", "answer.html", report=workflow.report_of(made, points=()), made=made, raw=raw
+    report = workflow.report_of(made, points=())
+    line, html, words = (
+        render("lowlift.web", name, report=report, made=made)
+        for name in ("line.html", "answer.html", "words.html")
     )
-    return Answer(made, html)
+    return Answer(made, line, html, words)
 
 
 def pictures(made: Design, tell: Tell) -> Drawn:
