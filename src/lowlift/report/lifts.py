@@ -107,7 +107,7 @@ def riskiest(raw: Audit, published: Audit | None, names: tuple[str, ...]) -> Tab
         if published is not None:
             row += _became(published, x, names)
         rows.append(tuple(row))
-    head = ["value", "share", "most more likely", "most less likely", "allowed as it is"]
+    head = ["value", "share", "raises most", "lowers most", "allowed as it is"]
     if published is not None:
         head += ["published as", "then at most", "then at least"]
     numeric = (1, 6, 7) if published is not None else (1,)

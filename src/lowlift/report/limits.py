@@ -11,8 +11,8 @@ __all__ = ["ADVERSARY", "Scope", "limits_of", "public_limits"]
 
 ADVERSARY = (
     "Someone who knows how the sensitive and the released values are distributed together in the "
-    "table (P_SX), knows the channel, the codebook and this software, and sees the published value "
-    "of one record. They know neither that record's own released value nor the key of keyed draws."
+    "table, knows the channel, the codebook and this software, and sees the published value of "
+    "one record. They know neither that record's own released value nor the key of keyed draws."
 )
 
 _OTHER = Limit(

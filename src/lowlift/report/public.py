@@ -21,7 +21,7 @@ from lowlift.report.notions import promised_notions
 from lowlift.report.outputs import public_channel_table
 from lowlift.report.provenance import Made, public_provenance
 from lowlift.report.records import Limit, Number, Origin, Publication, Table, Verdict
-from lowlift.report.verdicts import public_verdict
+from lowlift.report.verdicts import promise_in_full, public_verdict
 
 __all__ = ["Public", "public_of"]
 
@@ -35,9 +35,9 @@ class Public:
 
     title: str
     is_release: bool
-    is_curve: bool
     holds: bool
     verdict: Verdict
+    promise: str
     limits: tuple[Limit, ...]
     words: Table
     utility: tuple[Number, ...]
@@ -47,6 +47,7 @@ class Public:
     warnings: tuple[str, ...] = ()
     adversary: str = ADVERSARY
     is_public: bool = True
+    is_curve: bool = False
     riskiest: None = None
     lift_before_svg: None = None
     lift_after_svg: None = None
@@ -69,7 +70,6 @@ def public_of(
     *,
     title: str,
     holds: bool,
-    is_curve: bool,
     origin: Origin | None,
     publication: Publication | None,
     round_to: float,
@@ -80,8 +80,6 @@ def public_of(
     if encoded is not None and isinstance(criterion, BuiltIn):
         book = Codebook.of(encoded, round_to=round_to)
     verdict = public_verdict(criterion, encoded is not None, subject.is_certified, holds)
-    if is_curve:
-        verdict = Verdict("Trade-off", "plain", "The curve itself is confidential.", "")
     utility = []
     if encoded is not None:
         kept, changed = (
@@ -92,15 +90,16 @@ def public_of(
     return Public(
         title,
         encoded is not None,
-        is_curve,
         holds,
         verdict,
+        promise_in_full(criterion, holds),
         public_limits(publication),
         promised_notions(criterion),
         tuple(utility),
         None if book is None else public_channel_table(book),
         public_provenance(subject, encoded, made, origin, publication),
-        () if book is None else book.warnings,
+        # The other warning is about exact weights, which are not shown here.
+        tuple(text for text in (book.warnings if book else ()) if text.startswith("intervals")),
     )
 
 

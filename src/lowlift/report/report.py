@@ -10,6 +10,7 @@ from lowlift.audit import Audit, audit
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.encodings import Encoded
+from lowlift.errors import InvalidInput
 from lowlift.figures import (
     LegendEntry,
     bar_chart_svg,
@@ -24,7 +25,7 @@ from lowlift.report.notions import ends_of, notions
 from lowlift.report.provenance import Made, provenance_of
 from lowlift.report.public import Public, public_of
 from lowlift.report.records import Limit, Number, Origin, Point, Publication, Table, Verdict
-from lowlift.report.verdicts import curve_verdict, numbers_of, verdict_of
+from lowlift.report.verdicts import curve_verdict, numbers_of, promise_in_full, verdict_of
 from lowlift.report.wording import percent
 from lowlift.sampling import LiftIntervals
 
@@ -137,14 +138,21 @@ class Report:
 
     @cached_property
     def public(self) -> Public:
-        """The form that may be published: nothing of S by X, no counts, no hash of the input."""
+        """The form that may be published: nothing of S by X, no counts, no hash of the input.
+
+        Raises
+        ------
+        InvalidInput
+            For a trade-off, of which every point tells of S by X.
+        """
+        if self.is_curve:
+            raise InvalidInput("a trade-off has no public form: every point tells of S by X.")
         return public_of(
             self.subject,
             self.encoded,
             self._made,
             title=self.title,
             holds=self.holds,
-            is_curve=self.is_curve,
             origin=self.origin,
             publication=self.publication,
             round_to=max(self.round_to, 0.01),
@@ -180,6 +188,11 @@ class Report:
             guesses=self.guesses,
         )
         return verdict_of(self.raw, self.published, self.holds, names, numbers)
+
+    @property
+    def promise(self) -> str:
+        """What is promised; empty for a trade-off, which has many bounds."""
+        return "" if self.is_curve else promise_in_full(self.raw.criterion, self.holds)
 
     @property
     def adversary(self) -> str:

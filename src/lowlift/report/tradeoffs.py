@@ -114,10 +114,12 @@ def side_by_side(points: Sequence[Point], mark: Mark | None) -> Table:
     names = ("mechanism", "budget ε", "information kept", "proven at most")
     head = (*names, "leakage above", "leakage below", "bound holds")
     caption = (
-        "The mechanisms side by side at this budget; leakages in nats."
+        "The mechanisms side by side at this budget, or the nearest one; leakages in nats."
         if mark is not None
-        else "Every release on the curve; leakages in nats."
+        else "The releases on the curve; leakages in nats."
     )
+    if any(not math.isnan(point.upper_bound) for point in points):
+        caption += " Proven: what no mechanism exceeds, for optimal-merging no merging of values."
     hidden = max(0, len(rows) - _ROWS)
     return Table(caption, head, tuple(rows[:_ROWS]), (1, 2, 3, 4, 5), hidden)
 

@@ -4,15 +4,26 @@ import math
 from collections.abc import Sequence
 
 from lowlift.audit import Audit
-from lowlift.criteria import Criterion
+from lowlift.criteria import BuiltIn, Criterion
 from lowlift.guarantees import guarantee_of
 from lowlift.report.notions import Ends, ends_of
 from lowlift.report.records import Number, Verdict
 from lowlift.report.wording import at_least, at_most, counted, joined, percent, times
 
-__all__ = ["curve_verdict", "numbers_of", "promise_of", "public_verdict", "verdict_of"]
+__all__ = [
+    "curve_verdict",
+    "numbers_of",
+    "promise_in_full",
+    "promise_of",
+    "public_verdict",
+    "verdict_of",
+]
 
 HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
+_EXACT = (
+    "Decided exactly, in whole numbers: the counts of the table and the weights by which values "
+    "are drawn. The numbers shown are rounded."
+)
 
 
 def promise_of(criterion: Criterion) -> str:
@@ -39,6 +50,14 @@ times as likely as it was'
         words = " or ".join(sides)
         return f"seeing a published value makes no sensitive value {words} as likely as it was"
     return "on average over the sensitive values, seeing a published value changes little"
+
+
+def promise_in_full(criterion: Criterion, holds: bool) -> str:
+    """Return the promise in the codebook's words, or that there is none."""
+    if not isinstance(criterion, BuiltIn):
+        return "What this criterion bounds is known to whoever wrote it."
+    words = guarantee_of(criterion).partition(" This holds for a reader")[0]
+    return words if holds else f"Asked for, but not kept: {words}"
 
 
 def _measured(audit: Audit) -> str:
@@ -74,7 +93,6 @@ def verdict_of(
     """
     subject = published or raw
     columns = joined(list(names)) if names else "X"
-    detail = guarantee_of(raw.criterion) if published is not None or holds else ""
     word, tone = _word(subject, holds)
     if word == HOLDS:
         start = (
@@ -91,11 +109,12 @@ def verdict_of(
             "This release breaks its promise" if published else f"Do not publish {columns} as is"
         )
         sentence = f"{start}: a published value can {_measured(subject)}."
-    if not detail:
+    detail = "" if word == UNPROVEN else _EXACT
+    if word == FAILS:
         broken, all_of_them = len(subject.violations), subject.channel.n_y
         detail = (
             f"The bound asks that {promise_of(raw.criterion)}; {broken:,} of "
-            f"{counted(all_of_them, 'value')} break it."
+            f"{counted(all_of_them, 'value')} break it. {_EXACT}"
         )
     return Verdict(word, tone, _capital(sentence), detail, tuple(numbers))
 
@@ -110,7 +129,7 @@ def public_verdict(
         start = (
             "This release keeps its promise" if is_release else "The columns may be published as is"
         )
-        return Verdict(word, tone, f"{start}: {promise_of(criterion)}.", guarantee_of(criterion))
+        return Verdict(word, tone, f"{start}: {promise_of(criterion)}.", _EXACT)
     if word == UNPROVEN:
         return Verdict(word, tone, "The bound was not decided exactly: no verdict is given.", "")
     start = "This release breaks its promise" if is_release else "The columns break the bound as is"

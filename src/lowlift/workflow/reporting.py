@@ -11,7 +11,7 @@ from typing import Any
 
 from lowlift.criteria import BuiltIn, Criterion
 from lowlift.encodings import Encoded, default_encoding, encode
-from lowlift.errors import InvalidInput
+from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.files import read_json
 from lowlift.joint import Joint
 from lowlift.release import Release
@@ -59,6 +59,8 @@ def report_of(
     ------
     InvalidInput
         When the receipt is of another release.
+    BoundViolated
+        When what was written failed its verification.
 
     Examples
     --------
@@ -67,6 +69,8 @@ def report_of(
     >>> report_of(release, points=()).verdict.word
     'The bound holds'
     """
+    if isinstance(found, Sanitized) and not found.verification.is_ok:
+        raise BoundViolated("what was written is not verified, so there is no report on it.")
     facts = _facts(found)
     encoded: Encoded | None = facts.get("encoded")
     if isinstance(found, Sanitized) and receipt is None:
@@ -136,7 +140,7 @@ def _(found: Release) -> dict[str, Any]:
     joint, channel = found.joint, encoded.channel
     return {
         "encoded": encoded,
-        "mechanism": found.mechanism,
+        "mechanism": found.mechanism.replace("_", "-"),
         "certificate": found.certificate,
         "columns": per_column(joint, channel, found.criterion, spec) if spec else (),
         "intervals": lift_intervals(joint, channel) if joint.is_counted else None,
