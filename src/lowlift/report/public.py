@@ -47,6 +47,7 @@ class Public:
     warnings: tuple[str, ...] = ()
     adversary: str = ADVERSARY
     is_public: bool = True
+    salt: str = ""
     is_curve: bool = False
     riskiest: None = None
     lift_before_svg: None = None

@@ -69,6 +69,8 @@ class Report:
         The step of all probabilities in the public form, 0.01 or more.
     made_at
         When, in words.
+    salt
+        Makes the ids of sections and pictures differ from those of another report on a page.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class Report:
     is_curve: bool = False
     round_to: float = 0.01
     made_at: str = field(default_factory=_now)
+    salt: str = ""
 
     @classmethod
     def of_release(cls, encoded: Encoded, **facts: object) -> "Report":
@@ -290,6 +293,7 @@ class Report:
             limit=colour_limit(parts, lower, upper),
             refused=None if self.is_curve else part.refused,
             x_label=what,
+            salt=self.salt,
         )
 
     @cached_property
@@ -297,7 +301,9 @@ class Report:
         """P(x), and how much of it is published as it is, as bars."""
         shares = outputs.shares_before(self.raw, self.encoded)
         title = "Shares of the values of X before"
-        return bar_chart_svg(shares.names, shares.shares, parts=shares.parts, title=title)
+        return bar_chart_svg(
+            shares.names, shares.shares, parts=shares.parts, title=title, salt=self.salt
+        )
 
     @cached_property
     def shares_after_svg(self) -> str | None:
@@ -306,7 +312,9 @@ class Report:
             return None
         shares = outputs.shares_after(self.encoded)
         title = "Shares of the published values after"
-        return bar_chart_svg(shares.names, shares.shares, parts=shares.parts, title=title)
+        return bar_chart_svg(
+            shares.names, shares.shares, parts=shares.parts, title=title, salt=self.salt
+        )
 
     @property
     def _mark(self) -> tradeoffs.Mark | None:
@@ -323,7 +331,7 @@ class Report:
         """Utility and leakages over the budget, this release marked; empty without points."""
         panels = tradeoffs.curve_panels(self.points, self._mark) if self.points else []
         return tuple(
-            panel_svg(panel, width=3.9, height=3.0, salt=f"curve-{k}")
+            panel_svg(panel, width=3.9, height=3.0, salt=f"{self.salt}curve-{k}")
             for k, panel in enumerate(panels)
         )
 

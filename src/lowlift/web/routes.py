@@ -231,7 +231,7 @@ async def pictures(request: Request, session: InSession) -> Response:
     """Draw the heat maps and distributions of an answer."""
     setting = Setting.of(request.query_params.multi_items())
     answer = await _finished(session, setting)
-    job = session.job(("pictures", setting), work.pictures, answer.design)
+    job = session.job(("pictures", setting), work.pictures, answer.design, setting)
     return HTMLResponse(await _drawn(session, job, f"/pictures?{setting.query}"))
 
 
@@ -241,7 +241,7 @@ async def curve(request: Request, session: InSession) -> Response:
     setting = Setting.of(request.query_params.multi_items())
     answer = await _finished(session, setting)
     points = session.points.get(setting.family)
-    job = session.job(("curve", setting), work.curve, answer.design, points)
+    job = session.job(("curve", setting), work.curve, answer.design, setting, points)
     html = await _drawn(session, job, f"/curve?{setting.query}")
     if job.state == "done":
         session.points[setting.family] = job.result.points
@@ -335,7 +335,7 @@ async def published(request: Request, identity: str, session: InSession) -> Resp
     elif job.state != "done" or not isinstance(job.result, work.Published):
         part = show("problem.html", message=job.error or "nothing was published.")
     else:
-        part = show("files.html", job=job, made=job.result.made, files=job.result.files)
+        part = show("files.html", job=job, found=job.result, made=job.result.made)
     return HTMLResponse(part if is_part else show("published.html", part=part))
 
 
