@@ -1,5 +1,6 @@
 """``lowlift report``, and the reports that other commands write beside their work."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -103,6 +104,12 @@ def report(
         bool,
         typer.Option("--public", help="The public form, for example for readers of safe.csv."),
     ] = False,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The trade-off to show, from lowlift tradeoff, e.g. curve.csv."
+        ),
+    ] = None,
     round_to: Annotated[
         float | None,
         typer.Option(help="The step of probabilities in the public form, e.g. 0.05."),
@@ -117,16 +124,17 @@ def report(
     """
     from lowlift.cli import screens
     from lowlift.release import Release
-    from lowlift.workflow import read_receipt, report_of
+    from lowlift.workflow import read_curve, read_receipt, report_of
 
-    pages = Pages(
-        None if public else out, out if public else None, release, *([receipt] if receipt else []),
-        force=force,
-    )  # fmt: skip
+    read = [path for path in (release, receipt, curve) if path is not None]
+    pages = Pages(None if public else out, out if public else None, *read, force=force)
     found = Release.from_json(release)
     published = None if receipt is None else read_receipt(receipt)
     # The public form has no curve.
-    made = report_of(found, points=() if public else None, receipt=published, round_to=round_to)
+    points = () if public else None if curve is None else read_curve(curve)
+    made = report_of(found, points=points, receipt=published, round_to=round_to)
+    if curve is not None:
+        made = replace(made, curve_source=curve.name)
     pages.write(lambda: made)
     if json:
         data = {"report": str(out), "is_public": public, "is_satisfied": made.holds}

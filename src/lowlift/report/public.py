@@ -47,6 +47,7 @@ class Public:
     warnings: tuple[str, ...] = ()
     adversary: str = ADVERSARY
     is_public: bool = True
+    curve_source: str = ""
     salt: str = ""
     is_curve: bool = False
     riskiest: None = None

@@ -69,6 +69,8 @@ class Report:
         The step of all probabilities in the public form, 0.01 or more.
     made_at
         When, in words.
+    curve_source
+        The file that `points` were read from; empty when they were computed for this report.
     salt
         Makes the ids of sections and pictures differ from those of another report on a page.
 
@@ -94,6 +96,7 @@ class Report:
     is_curve: bool = False
     round_to: float = 0.01
     made_at: str = field(default_factory=_now)
+    curve_source: str = ""
     salt: str = ""
 
     @classmethod

@@ -186,6 +186,7 @@ def _bound(address: Address) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((address.host, address.port))
+        listening.listen(128)  # so that the address answers once it is said
     except OSError as error:
         listening.close()
         raise InvalidInput(

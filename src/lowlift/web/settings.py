@@ -103,8 +103,10 @@ class Setting:
 
     @property
     def family(self) -> "Setting":
-        """All budgets of this criterion: one trade-off curve."""
-        return replace(self.columns, criterion=self.criterion, split=self.split, alpha=self.alpha)
+        """Budgets near this one: they share a trade-off curve, which reaches beyond both ends."""
+        near = 2.0 ** round(math.log2(max(self.epsilon, 1e-6)))
+        same = {"criterion": self.criterion, "split": self.split, "alpha": self.alpha}
+        return replace(self.columns, epsilon=near, **same)  # type: ignore[arg-type]
 
     def asked(self) -> Asked:
         """Return the columns as the workflow takes them."""

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, fields, replace
@@ -20,7 +21,15 @@ from lowlift.tables import open_table
 from lowlift.workflow.choices import choose, criterion_of, released_by
 from lowlift.workflow.columns import Asked, count
 
-__all__ = ["Point", "bounds_of", "parse_numbers", "tradeoff_curve", "tradeoff_of", "write_curve"]
+__all__ = [
+    "Point",
+    "bounds_of",
+    "parse_numbers",
+    "read_curve",
+    "tradeoff_curve",
+    "tradeoff_of",
+    "write_curve",
+]
 
 _MOST_POINTS = 10_000
 
@@ -210,3 +219,38 @@ def write_curve(points: Sequence[Point], path: Path) -> None:
         write_text(path, svg, is_private=True)
     else:
         write_bytes(path, png, is_private=True)
+
+
+def read_curve(path: str | os.PathLike[str]) -> list[Point]:
+    """Read the points that `write_curve` wrote as CSV.
+
+    Raises
+    ------
+    InvalidInput
+        For a file that is no such curve.
+    """
+    name = Path(path).name
+    kinds = {field.name: field.type for field in fields(Point)}
+    readers: dict[Any, Callable[[str], Any]] = {
+        str: str,
+        float: float,
+        bool: {"True": True, "False": False}.__getitem__,
+    }
+    points = []
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            rows = csv.reader(file)
+            if next(rows, None) != list(kinds):
+                raise InvalidInput(f"{name} must be a curve that lowlift tradeoff wrote as .csv.")
+            for row in rows:
+                texts = zip(kinds.values(), row, strict=True)
+                points.append(Point(*(readers[kind](text) for kind, text in texts)))
+    except OSError as error:
+        raise InvalidInput(f"{name} cannot be read: {error.strerror}.") from error
+    except (KeyError, ValueError, csv.Error) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"{name} is damaged at point {len(points) + 1}.") from error
+    if not points:
+        raise InvalidInput(f"{name} has no points.")
+    return points
