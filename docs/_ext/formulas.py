@@ -9,7 +9,6 @@ import html
 from typing import Any
 
 from docutils import nodes
-from matplotlib import rc_context
 from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath, TextToPath
@@ -18,7 +17,7 @@ from sphinx.errors import SphinxError
 
 #: Units of one em: coordinates are then whole numbers.
 EM = 1000
-SCALE = 1.08
+SCALE = 1.12
 LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}
 
 
@@ -36,11 +35,10 @@ def outline(path: Path) -> str:
 
 def formula_svg(tex: str, scale: float = SCALE) -> str:
     """Return a formula as an ``<svg>`` element that stands on the line's base."""
-    font = FontProperties(size=EM)
+    font = FontProperties(size=EM, math_fontfamily="stix")
     text = f"${' '.join(tex.split())}$"
-    with rc_context({"mathtext.fontset": "stix"}):
-        path = TextPath((0, 0), text, prop=font)
-        width, height, depth = TextToPath().get_text_width_height_descent(text, font, ismath=True)
+    path = TextPath((0, 0), text, prop=font)
+    width, height, depth = TextToPath().get_text_width_height_descent(text, font, ismath=True)
     # Strokes may reach a little beyond the box that the letters are set by.
     left, low = path.vertices.min(axis=0)
     right, high = path.vertices.max(axis=0)
