@@ -12,6 +12,7 @@ __all__ = [
     "bound",
     "by_output",
     "count",
+    "different",
     "drawn",
     "id_faults",
     "in_order",
@@ -146,6 +147,15 @@ def quantiles(
         .where(exp.Not(this=exp.paren(_missing(value, exact, dialect))))
     )
     return exp.select(*dialect.quantiles(named("v"), shares)).from_(present.subquery("p"))
+
+
+def different(columns: Sequence[str], table: Expression) -> exp.Select:
+    """Count, for each column, its different values and the rows that have one."""
+    counts = []
+    for name in columns:
+        counts.append(exp.Count(this=exp.Distinct(expressions=[named(name)])))
+        counts.append(exp.Count(this=named(name)))
+    return exp.select(*counts).from_(table.copy())
 
 
 def id_faults(column: str, table: Expression) -> exp.Select:

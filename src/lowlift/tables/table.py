@@ -159,6 +159,23 @@ class Table:
 
         return int(self._engine.fetch(queries.rows(self._engine.table))[0][0])
 
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """Return, for each column that can be counted, its different values and missing ones.
+
+        Cost
+            One pass of the engine over the table.
+        """
+        from lowlift.tables import queries
+
+        names = [name for name, kind in self.kinds.items() if kind != "other"]
+        if not names:
+            return {}
+        found = self._engine.fetch(queries.different(names, self._engine.table))[0]
+        return {
+            name: (int(found[2 * k]), self.rows - int(found[2 * k + 1]))
+            for k, name in enumerate(names)
+        }
+
     def sha256(self) -> str | None:
         """Return the digest of the input files, one after the other in sorted order.
 

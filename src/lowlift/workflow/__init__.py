@@ -3,12 +3,20 @@
 from lowlift.workflow.applying import Options, Receipt, apply
 from lowlift.workflow.checking import Check, Verification, audit_releases, verify
 from lowlift.workflow.choices import CRITERIA, MECHANISMS, criterion_of
-from lowlift.workflow.columns import Asked, Spec
+from lowlift.workflow.columns import Asked, Found, Spec, columns_of, count_table
 from lowlift.workflow.curves import Point, parse_numbers, tradeoff_curve, write_curve
-from lowlift.workflow.designing import Design, TableAudit, audit_table, design, guesses
+from lowlift.workflow.designing import (
+    Design,
+    TableAudit,
+    audit_counted,
+    audit_table,
+    design,
+    design_counted,
+    guesses,
+)
 from lowlift.workflow.estimating import TableEstimate, estimate_table
 from lowlift.workflow.keys import new_key, read_key
-from lowlift.workflow.sanitizing import Sanitized, codebook_of, sanitize
+from lowlift.workflow.sanitizing import Sanitized, codebook_of, publish, sanitize
 
 __all__ = [
     "CRITERIA",
@@ -16,6 +24,7 @@ __all__ = [
     "Asked",
     "Check",
     "Design",
+    "Found",
     "Options",
     "Point",
     "Receipt",
@@ -25,15 +34,20 @@ __all__ = [
     "TableEstimate",
     "Verification",
     "apply",
+    "audit_counted",
     "audit_releases",
     "audit_table",
     "codebook_of",
+    "columns_of",
+    "count_table",
     "criterion_of",
     "design",
+    "design_counted",
     "estimate_table",
     "guesses",
     "new_key",
     "parse_numbers",
+    "publish",
     "read_key",
     "sanitize",
     "tradeoff_curve",

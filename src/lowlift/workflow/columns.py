@@ -10,9 +10,20 @@ from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.joint import Joint, Label
-from lowlift.tables import Bins, Column, Counts, Quantiles, Table
+from lowlift.tables import Bins, Column, Counts, Quantiles, Table, open_table
 
-__all__ = ["Asked", "Spec", "check_kinds", "count", "joint_of", "per_column", "quiet_joint"]
+__all__ = [
+    "Asked",
+    "Found",
+    "Spec",
+    "check_kinds",
+    "columns_of",
+    "count",
+    "count_table",
+    "joint_of",
+    "per_column",
+    "quiet_joint",
+]
 
 _MISSING = ("value", "drop", "error")
 
@@ -114,6 +125,33 @@ class Spec:
         if found.missing not in _MISSING or not found.sensitive or not found.released:
             raise InvalidInput("the table's columns in the release are damaged.")
         return found
+
+
+@dataclass(frozen=True)
+class Found:
+    """A column of a table, before any is chosen: its kind, different values, missing ones."""
+
+    name: str
+    kind: str
+    #: None for columns that cannot be counted.
+    values: int | None
+    missing: int | None
+
+
+def columns_of(source: Any, *, engine: str | None = None) -> tuple[int, tuple[Found, ...]]:
+    """Return the number of rows and what each column is, so that one can choose."""
+    with open_table(source, engine) as table:
+        sizes = table.sizes()
+        found = tuple(
+            Found(name, kind, *sizes.get(name, (None, None))) for name, kind in table.kinds.items()
+        )
+        return table.rows, found
+
+
+def count_table(source: Any, asked: Asked, *, engine: str | None = None) -> tuple[Joint, Spec]:
+    """Open the table and count S by X in it."""
+    with open_table(source, engine) as table:
+        return count(table, asked)
 
 
 def count(table: Table, asked: Asked) -> tuple[Joint, Spec]:

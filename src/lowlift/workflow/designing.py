@@ -11,11 +11,18 @@ from lowlift.joint import Joint
 from lowlift.measures import bayes_vulnerability
 from lowlift.release import Release
 from lowlift.sampling import LiftIntervals, lift_intervals
-from lowlift.tables import open_table
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
-from lowlift.workflow.columns import Asked, Spec, count, per_column
+from lowlift.workflow.columns import Asked, Spec, count_table, per_column
 
-__all__ = ["Design", "TableAudit", "audit_table", "design", "guesses"]
+__all__ = [
+    "Design",
+    "TableAudit",
+    "audit_counted",
+    "audit_table",
+    "design",
+    "design_counted",
+    "guesses",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +67,11 @@ def audit_table(
     Guarantee
         Exact for the table as the population; `intervals` say what a sample supports.
     """
-    with open_table(source, engine) as table:
-        joint, spec = count(table, asked)
+    return audit_counted(*count_table(source, asked, engine=engine), criterion)
+
+
+def audit_counted(joint: Joint, spec: Spec, criterion: Criterion) -> TableAudit:
+    """Return the same from counts (see `count_table`)."""
     channel = Channel.identity(joint)
     return TableAudit(
         spec,
@@ -91,8 +101,29 @@ def design(
     BoundViolated
         When the encoding breaks the bound.
     """
-    with open_table(source, engine) as table:
-        joint, spec = count(table, asked)
+    joint, spec = count_table(source, asked, engine=engine)
+    return design_counted(
+        joint,
+        spec,
+        criterion,
+        mechanism=mechanism,
+        encoding=encoding,
+        time_limit=time_limit,
+        progress=progress,
+    )
+
+
+def design_counted(
+    joint: Joint,
+    spec: Spec,
+    criterion: Criterion,
+    *,
+    mechanism: str = "auto",
+    encoding: str | None = None,
+    time_limit: float = 60.0,
+    progress: Progress | None = None,
+) -> Design:
+    """Return the same from counts (see `count_table`)."""
     chosen = choose(mechanism, joint, criterion)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
     encoded = encode(release, encoding or default_encoding(release))

@@ -15,7 +15,7 @@ from lowlift.workflow.choices import Progress
 from lowlift.workflow.columns import Asked
 from lowlift.workflow.designing import Design, design
 
-__all__ = ["Sanitized", "codebook_of", "refuse_existing", "sanitize"]
+__all__ = ["Sanitized", "codebook_of", "publish", "refuse_existing", "sanitize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +76,7 @@ def sanitize(
     Beside the output: its receipt, the release (confidential) and the codebook (public).
     """
     options = options or Options()
-    receipt = receipt_path(target)
-    stem = receipt.name.removesuffix(".receipt.json")
-    files = {
-        "release": receipt.with_name(f"{stem}.release.json"),
-        "codebook": receipt.with_name(f"{stem}.codebook.json"),
-        "receipt": receipt,
-    }
-    refuse_existing(*files.values(), force=options.force, source=source)
+    refuse_existing(*_beside(target).values(), force=options.force, source=source)
     made = design(
         source,
         asked,
@@ -94,14 +87,47 @@ def sanitize(
         engine=engine,
         progress=design_progress,
     )
+    return publish(
+        source, made, target, options, round_to=round_to, engine=engine, progress=apply_progress
+    )
+
+
+def publish(
+    source: Any,
+    made: Design,
+    target: str,
+    options: Options | None = None,
+    *,
+    round_to: float | None = None,
+    engine: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Sanitized:
+    """Publish a table by a design of it, and verify what was written.
+
+    Beside the output: its receipt, the release (confidential) and the codebook (public).
+    """
+    options = options or Options()
+    files = _beside(target)
+    refuse_existing(*files.values(), force=options.force, source=source)
     if not made.is_satisfied:
         raise BoundViolated(
-            f"{made.chosen.name} does not satisfy {criterion} for each sensitive column alone; "
-            "nothing was written. Use alip, ldp or alpha, which protect each of them."
+            f"{made.chosen.name} does not satisfy {made.release.criterion} for each sensitive "
+            "column alone; nothing was written. Use alip, ldp or alpha, which protect each of them."
         )
     book = codebook_of(made, round_to)
-    written = apply(source, made.release, target, options, engine=engine, progress=apply_progress)
+    written = apply(source, made.release, target, options, engine=engine, progress=progress)
     made.release.to_json(files["release"])
     book.to_json(files["codebook"])
     found = verify(str(files["release"]), against=source, published=target, engine=engine)
     return Sanitized(made, written, found, files, tuple(book.warnings))
+
+
+def _beside(target: str) -> dict[str, Path]:
+    """Return the files beside an output."""
+    receipt = receipt_path(target)
+    stem = receipt.name.removesuffix(".receipt.json")
+    return {
+        "release": receipt.with_name(f"{stem}.release.json"),
+        "codebook": receipt.with_name(f"{stem}.codebook.json"),
+        "receipt": receipt,
+    }
