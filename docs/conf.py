@@ -22,6 +22,7 @@ extensions = [
     "pictures",
     "live",
     "docstrings",
+    "everything_else",
     "references",
 ]
 exclude_patterns = ["_*"]
@@ -30,7 +31,10 @@ nitpicky = True
 #: What is not ours and aliases of types have no page here; a lower-case word may be an argument.
 nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|npt|os|types|collections|pathlib|typing|fractions|sqlglot)\..*"),
-    ("py:class", "(ndarray|float64|int64|bool_?|str_|object_|uint64|void|Floats|Ints|Bools|Label|Seed|Progress|Mechanism|Engine)"),
+    (
+        "py:class",
+        "(ndarray|float64|int64|bool_?|str_|object_|uint64|void|Floats|Ints|Bools|Label|Seed|Progress|Mechanism|Engine)",
+    ),
     ("py:obj", r"[a-z_]\w*"),
 ]
 

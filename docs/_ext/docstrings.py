@@ -12,7 +12,9 @@ from sphinx.application import Sphinx
 
 SECTIONS = {"Guarantee", "Cost"}
 LITERAL = re.compile(r"(``.*?``)")
-ARRAY = re.compile(r"~?numpy\.ndarray\[~?\w+\[~?[\w.]+, \.\.\.\], ~?numpy\.dtype\[~?(?:[\w.]*\.)?(\w+)\]\]")
+ARRAY = re.compile(
+    r"~?numpy\.ndarray\[~?\w+\[~?[\w.]+, \.\.\.\], ~?numpy\.dtype\[~?(?:[\w.]*\.)?(\w+)\]\]"
+)
 
 
 def with_sections(lines: list[str]) -> list[str]:
@@ -71,7 +73,13 @@ def restore(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: li
 
 
 def shorten(
-    app: Sphinx, what: str, name: str, obj: Any, options: Any, given: str | None, returned: str | None
+    app: Sphinx,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    given: str | None,
+    returned: str | None,
 ) -> tuple[str | None, str | None]:
     """Write an array's type as ``ndarray[float64]``."""
     del app, what, name, obj, options

@@ -23,9 +23,13 @@ def beliefs() -> str:
     """Draw P(s) beside P(s|x) for every age, and the lift of each bar."""
     joint = clinic()
     parts, left, base, tall = [], 40.0, 200.0, 210.0
-    groups = [("everyone", joint.p_s, np.ones(3)), *(
-        (name, joint.p_s_given_x[:, x], joint.lift[:, x]) for x, name in enumerate(joint.x_labels)
-    )]
+    groups = [
+        ("everyone", joint.p_s, np.ones(3)),
+        *(
+            (name, joint.p_s_given_x[:, x], joint.lift[:, x])
+            for x, name in enumerate(joint.x_labels)
+        ),
+    ]
     for g, (name, belief, lifts) in enumerate(groups):
         x0 = left + g * 140
         for s in range(3):
@@ -36,13 +40,23 @@ def beliefs() -> str:
                 prior = base - joint.p_s[s] * tall
                 parts.append(line((x - 4, prior), (x + 30, prior), "line", 1.6))
                 bad = lifts[s] > math.exp(BOUND.upper) or lifts[s] < math.exp(-BOUND.lower)
-                parts.append(words((x + 13, base - max(height, joint.p_s[s] * tall) - 6), f"×{lifts[s]:.2f}", "atom-ink" if bad else "ink", size=12, bold=bad))
+                parts.append(
+                    words(
+                        (x + 13, base - max(height, joint.p_s[s] * tall) - 6),
+                        f"×{lifts[s]:.2f}",
+                        "atom-ink" if bad else "ink",
+                        size=12,
+                        bold=bad,
+                    )
+                )
             else:
                 parts.append(words((x + 13, base - height - 6), f"{belief[s]:.2f}", size=12))
             parts.append(words((x + 13, base + 15), DISEASES[s][:3] + ".", "soft", size=11))
         parts.append(words((x0 + 51, base + 36), name, bold=True))
     parts.append(line((left - 10, base), (left + 5 * 140 - 30, base), "line", 1))
-    return picture(740, 245, "What is believed about the disease, before and after the age is seen", parts)
+    return picture(
+        740, 245, "What is believed about the disease, before and after the age is seen", parts
+    )
 
 
 def scale() -> str:
@@ -56,10 +70,14 @@ def scale() -> str:
 
     floor, ceiling = math.exp(-BOUND.lower), math.exp(BOUND.upper)
     bottom = top + 4 * step
-    parts = [box((at(floor), top - 22), (at(ceiling) - at(floor), 4 * step + 14), "region-ink", 0.15)]
+    parts = [
+        box((at(floor), top - 22), (at(ceiling) - at(floor), 4 * step + 14), "region-ink", 0.15)
+    ]
     for tick in (0.5, 0.75, 1, 1.5, 2):
         parts += [
-            line((at(tick), top - 22), (at(tick), bottom - 8), "line" if tick == 1 else "faint", 0.8),
+            line(
+                (at(tick), top - 22), (at(tick), bottom - 8), "line" if tick == 1 else "faint", 0.8
+            ),
             words((at(tick), bottom + 9), f"×{tick:g}", "soft", size=12),
         ]
     parts += [
@@ -72,7 +90,11 @@ def scale() -> str:
         column = joint.lift[:, x]
         parts.append(line((at(column.min()), y), (at(column.max()), y), "faint", 1))
         for lift in sorted(set(column.round(9).tolist())):
-            named = [name for name, other in zip(DISEASES, column, strict=True) if abs(other - lift) < 1e-6]
+            named = [
+                name
+                for name, other in zip(DISEASES, column, strict=True)
+                if abs(other - lift) < 1e-6
+            ]
             bad = not floor <= lift <= ceiling
             text = ", ".join(named) if len(named) < len(DISEASES) else "all three"
             parts += [
@@ -99,7 +121,9 @@ def _named(triangle: Triangle, joint: ll.Joint, shifts: dict[str, Point]) -> lis
     for x, name in enumerate(joint.x_labels):
         place, shift = triangle.place(joint.p_s_given_x[:, x]), shifts[str(name)]
         anchor = "end" if shift[0] < 0 else "start"
-        out.append(words((place[0] + shift[0], place[1] + shift[1]), str(name), anchor=anchor, size=12))
+        out.append(
+            words((place[0] + shift[0], place[1] + shift[1]), str(name), anchor=anchor, size=12)
+        )
     return out
 
 
@@ -130,7 +154,9 @@ def one_picture() -> str:
             words((triangle.x, 290), f"NMI {audit.nmi:.3f}", size=13),
             words(
                 (triangle.x, 308),
-                "the bound holds" if audit.is_satisfied else f"{len(audit.violations)} of {channel.n_y} outputs break the bound",
+                "the bound holds"
+                if audit.is_satisfied
+                else f"{len(audit.violations)} of {channel.n_y} outputs break the bound",
                 "ink" if audit.is_satisfied else "atom-ink",
                 size=12,
             ),
@@ -145,12 +171,26 @@ def triangle_of_beliefs() -> str:
     floor, ceiling = math.exp(-BOUND.lower), math.exp(BOUND.upper)
     parts = [triangle.frame(14), triangle.region(BOUND, joint.p_s, 0.18)]
     for s in range(3):
-        parts += [triangle.grid(s, min(1, ceiling * joint.p_s[s])), triangle.grid(s, floor * joint.p_s[s])]
+        parts += [
+            triangle.grid(s, min(1, ceiling * joint.p_s[s])),
+            triangle.grid(s, floor * joint.p_s[s]),
+        ]
     for x in range(4):
         allowed = ll.high_risk(joint, BOUND).count(AGES[x]) == 0
-        parts.append(dot(triangle.place(joint.p_s_given_x[:, x]), 26 * math.sqrt(joint.p_x[x]), "region" if allowed else "hollow", 1.4))
+        parts.append(
+            dot(
+                triangle.place(joint.p_s_given_x[:, x]),
+                26 * math.sqrt(joint.p_x[x]),
+                "region" if allowed else "hollow",
+                1.4,
+            )
+        )
     parts += [
         triangle.prior(joint.p_s),
-        *_named(triangle, joint, {"child": (-16, 4), "young": (-16, -2), "middle": (18, -4), "senior": (18, 4)}),
+        *_named(
+            triangle,
+            joint,
+            {"child": (-16, 4), "young": (-16, -2), "middle": (18, -4), "senior": (18, 4)},
+        ),
     ]
     return picture(560, 455, "The triangle of beliefs about the disease", parts)

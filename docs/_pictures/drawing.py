@@ -17,7 +17,13 @@ def picture(width: float, height: float, title: str, parts: Iterable[str]) -> st
 
 
 def words(
-    place: Point, text: str, kind: str = "ink", anchor: str = "middle", size: float = 13, *, bold: bool = False
+    place: Point,
+    text: str,
+    kind: str = "ink",
+    anchor: str = "middle",
+    size: float = 13,
+    *,
+    bold: bool = False,
 ) -> str:
     """Return a line of text whose base is at a place."""
     weight = ' font-weight="600"' if bold else ""
@@ -68,4 +74,6 @@ def dot(place: Point, radius: float, kind: str, width: float = 1.2, label: str =
 def cross(place: Point, size: float = 5, kind: str = "line", width: float = 2) -> str:
     """Return a plus sign."""
     x, y = place
-    return line((x - size, y), (x + size, y), kind, width) + line((x, y - size), (x, y + size), kind, width)
+    return line((x - size, y), (x + size, y), kind, width) + line(
+        (x, y - size), (x, y + size), kind, width
+    )

@@ -22,19 +22,26 @@ def nested(panels: Sequence[tuple[str, Sequence[tuple[str, Criterion]]]], title:
     for k, (name, criteria) in enumerate(panels):
         triangle = Triangle(125 + k * 250, 235, 215, DISEASES)
         parts += [words((triangle.x, 18), name, bold=True, size=13)] if name else []
-        parts += [triangle.region(criterion, p_s, shade) for (_, criterion), shade in zip(criteria, SHADES, strict=True)]
+        parts += [
+            triangle.region(criterion, p_s, shade)
+            for (_, criterion), shade in zip(criteria, SHADES, strict=True)
+        ]
         parts += [triangle.frame(12), triangle.prior(p_s)]
         for j, ((label, _), shade) in enumerate(zip(criteria, SHADES, strict=True)):
             x = triangle.x - 104 + j * 72
             # Nested regions add their shades up.
             parts += [
-                box((x, 263), (12, 12), "region-ink", 1 - math.prod(1 - s for s in SHADES[: j + 1])),
+                box(
+                    (x, 263), (12, 12), "region-ink", 1 - math.prod(1 - s for s in SHADES[: j + 1])
+                ),
                 words((x + 17, 273), label, anchor="start", size=12),
             ]
     return picture(250 * len(panels), 285, title, parts)
 
 
-def _by_budget(name: str, make: type | object, *values: object) -> tuple[str, list[tuple[str, Criterion]]]:
+def _by_budget(
+    name: str, make: type | object, *values: object
+) -> tuple[str, list[tuple[str, Criterion]]]:
     return name, [(f"{b:g}", make(*(b if v is None else v for v in values))) for b in BUDGETS]  # type: ignore[operator]
 
 
@@ -43,7 +50,10 @@ def boxes() -> str:
     return nested(
         [
             _by_budget("LIP(ε)", ll.LIP, None),
-            ("ALIP(λε, (1−λ)ε), λ = 0.65", [(f"{2 * b:g}", ll.ALIP.split(2 * b, 0.65)) for b in BUDGETS]),
+            (
+                "ALIP(λε, (1−λ)ε), λ = 0.65",
+                [(f"{2 * b:g}", ll.ALIP.split(2 * b, 0.65)) for b in BUDGETS],
+            ),
             _by_budget("MaxLift(ε)", ll.MaxLift, None),
         ],
         "Regions of LIP, ALIP and max-lift",

@@ -90,7 +90,12 @@ class Triangle:
         )
 
     def region(
-        self, criterion: Criterion, p_s: Floats, opacity: float = 0.2, kind: str = "region", dash: str = ""
+        self,
+        criterion: Criterion,
+        p_s: Floats,
+        opacity: float = 0.2,
+        kind: str = "region",
+        dash: str = "",
     ) -> str:
         """Return what the criterion allows, shaded."""
         corners = [self.place(belief) for belief in boundary(criterion, p_s)]
@@ -100,7 +105,9 @@ class Triangle:
         """Return the mark of the prior."""
         return cross(self.place(p_s), 4.5)
 
-    def grid(self, s: int, value: float, kind: str = "faint", width: float = 1, dash: str = "3 3") -> str:
+    def grid(
+        self, s: int, value: float, kind: str = "faint", width: float = 1, dash: str = "3 3"
+    ) -> str:
         """Return the line of beliefs with P(s) = value."""
         ends = []
         for other in {0, 1, 2} - {s}:

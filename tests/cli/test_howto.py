@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "```console" in path.read_text("utf-8")]
+PAGES = [
+    path
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if "```console" in path.read_text("utf-8")
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
