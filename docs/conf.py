@@ -58,6 +58,8 @@ html_math_renderer = "formulas"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+#: Doctests end with an empty line, which nobody needs to see.
+highlight_options = {"python": {"stripnl": True}}
 pygments_style = "tango"
 pygments_dark_style = "monokai"
 html_theme_options = {

@@ -1,11 +1,13 @@
 """What our docstrings write plainly, made into what napoleon and reStructuredText read.
 
-Sections "Guarantee" and "Cost" have no line under them; ``|X|`` is the size of X, not a substitution.
+Sections "Guarantee" and "Cost" have no line under them; ``|X|`` is the size of X.
 """
 # ruff: noqa: INP001
 
+import inspect
 import re
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -52,14 +54,23 @@ def with_bars(lines: list[str]) -> list[str]:
     return out
 
 
-#: Docstrings of attributes while napoleon runs, which would take what stands before a colon for a type.
+#: Docstrings of attributes while napoleon runs: what stands before a colon is no type.
 KEPT: dict[str, list[str]] = {}
+
+
+def in_words(value: Any) -> str:
+    """Return what a constant holds."""
+    if isinstance(value, Mapping | tuple):
+        return ", ".join(f"``{part}``" for part in value) + "."
+    return f"``{value!r}``"
 
 
 def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Rewrite a docstring in place, before napoleon."""
-    del app, obj, options
+    del app, options
     lines[:] = with_bars(with_sections(lines))
+    if what == "data" and inspect.getdoc(obj) == inspect.getdoc(type(obj)):
+        lines[:] = [in_words(obj)]  # a constant has its type's docstring
     if what in {"attribute", "data", "property"}:
         KEPT[name] = lines[:]
         lines[:] = ["Kept."]
@@ -85,7 +96,7 @@ def shorten(
     del app, what, name, obj, options
 
     def short(text: str | None) -> str | None:
-        return text and ARRAY.sub(r"ndarray[\1]", text)
+        return text and ARRAY.sub(r"ndarray[\1]", text).replace("<factory>", "...")
 
     return short(given), short(returned)
 

@@ -1,4 +1,4 @@
-"""``.. everything-else:: module``: the public names of a module that no page of the reference lists."""
+"""``.. everything-else:: module``: the public names of a module that no page lists."""
 # ruff: noqa: INP001
 
 import contextlib

@@ -1,1 +1,1 @@
-"""The pictures of the site: functions that return SVG, drawn from the library when the site is built."""
+"""The pictures of the site: functions that return SVG, drawn when the site is built."""

@@ -190,7 +190,7 @@ def triangle_of_beliefs() -> str:
         *_named(
             triangle,
             joint,
-            {"child": (-16, 4), "young": (-16, -2), "middle": (18, -4), "senior": (18, 4)},
+            {"child": (13, 19), "young": (18, 4), "middle": (18, -4), "senior": (18, 4)},
         ),
     ]
     return picture(560, 455, "The triangle of beliefs about the disease", parts)

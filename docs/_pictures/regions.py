@@ -27,7 +27,7 @@ def nested(panels: Sequence[tuple[str, Sequence[tuple[str, Criterion]]]], title:
             for (_, criterion), shade in zip(criteria, SHADES, strict=True)
         ]
         parts += [triangle.frame(12), triangle.prior(p_s)]
-        for j, ((label, _), shade) in enumerate(zip(criteria, SHADES, strict=True)):
+        for j, (label, _) in enumerate(criteria):
             x = triangle.x - 104 + j * 72
             # Nested regions add their shades up.
             parts += [

@@ -1,4 +1,4 @@
-"""The triangle of beliefs about three sensitive values, and the region that a criterion allows in it."""
+"""The triangle of beliefs about three sensitive values, and what a criterion allows in it."""
 
 import math
 from collections.abc import Sequence

@@ -120,9 +120,11 @@ def test_every_link_inside_leads_somewhere(site, pages):
             )
             target = Path(*_resolved(place)).as_posix()
             other = pages.get(target)
-            if other is None and not (site / target).is_file():
-                wrong.append((name, link))
-            elif other is not None and parts.fragment and unquote(parts.fragment) not in other.ids:
+            if other is None:
+                found = (site / target).is_file()
+            else:
+                found = not parts.fragment or unquote(parts.fragment) in other.ids
+            if not found:
                 wrong.append((name, link))
     assert wrong == []
 
