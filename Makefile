@@ -2,10 +2,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo paper test check format bench clean
+.PHONY: help demo paper docs test check format bench clean
 help:
 	@echo "make demo    release a small real table: audit, safe table, verification, estimate"
 	@echo "make paper   recompute the paper's figures into reproduction/ (QUICK=--quick: the short form)"
+	@echo "make docs    build the documentation into build/docs, offline; a warning is an error"
 	@echo "make test    run every test"
 	@echo "make check   lint, format, types, import contracts, doctests"
 	@echo "make format  rewrite the source in the house format"
@@ -29,6 +30,14 @@ $(VENV)/paper: $(VENV)/core
 
 paper: $(VENV)/paper
 	$(BIN)/lowlift paper --out reproduction $(QUICK)
+
+$(VENV)/docs: $(VENV)/core
+	scripts/venv $(PYTHON) $(VENV) ".[docs]"
+	@touch $@
+
+docs: $(VENV)/docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
 
 test: $(VENV)/dev
 	scripts/system-packages
