@@ -72,7 +72,7 @@ def changed_json(data, random):
     try:
         tree = json.loads(data, object_pairs_hook=lambda pairs: Pairs(map(list, pairs)))
         return _changed_tree(tree, random)
-    except (ValueError, RecursionError):
+    except (ValueError, OverflowError, RecursionError):
         return changed_bytes(data, random)
 
 
@@ -130,7 +130,7 @@ def _change(container, place, places, random):
     elif what == 3 and isinstance(value, Pairs) and value:
         random.choice(value)[0] = random.choice(("name", "counts", "p_sx", "format", "", "\0"))
     elif what == 4 and type(value) in {int, float}:
-        container[place] = random.choice((value + 1, value - 1, value * 2, -value, value / 3))
+        container[place] = random.choice((value + 1, value - 1, value * 2, -value, value * 0.3))
     elif what == 5:
         other, at = random.choice(places)
         container[place] = deepcopy(other[at])

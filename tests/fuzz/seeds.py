@@ -23,9 +23,9 @@ MARKER = "Zq7marker"
 PEOPLE = (
     "age,region,sick\n"
     + "".join(
-        f"{age},{region},{sick}\n" * (2 + (age + len(region) + len(sick)) % 5)
+        f"{age},{region},{sick}\n" * (age // 15 if sick == "yes" else 7 - age // 15)
         for age in (20, 35, 50, 70)
-        for region in ("north", "south")
+        for region in ("north", "south", "south")
         for sick in ("yes", "no")
     )
 ).encode()
@@ -45,7 +45,7 @@ def documents():
             made = sanitize(
                 str(people),
                 asked,
-                ll.ALIP(0.1, 0.1),
+                ll.ALIP(0.3, 0.2),
                 str(place / f"{encoding}.csv"),
                 Options(seed=1),
                 mechanism=mechanism,
