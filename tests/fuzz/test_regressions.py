@@ -8,7 +8,7 @@ import pytest
 import lowlift as ll
 from fuzz.seeds import documents
 from lowlift.errors import InvalidInput
-from lowlift.tables import open_table, parse_bins
+from lowlift.tables import Each, open_table, parse_bins
 from lowlift.tables.sources import parse_source
 from lowlift.workflow import estimate_table, parse_numbers, verify
 
@@ -96,3 +96,31 @@ def test_a_compressed_file_that_is_cut_or_changed(written):
     for broken in (whole[:200], whole[:-9], whole[:300] + b"\xff\xff\xff" + whole[303:]):
         with pytest.raises(InvalidInput), open_table(written("n.csv.gz", broken)) as table:
             assert table.rows  # DuckDB may see it only when it reads on
+
+
+#: More rows than the types of a CSV are told from.
+MANY = b"t,n\nq,2\n" + b"k,4\n" * 1_100_000
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        b"k,Zq7marker",
+        b'"x\nError when converting column ""Zq7marker"". Could not",zz',
+        b'k,"zz\nError when converting column ""Zq7marker"". Could not"',
+        b'"x is being converted as type Zq7marker",zz',
+    ],
+)
+def test_a_late_value_of_another_type_is_not_quoted(written, last):
+    path = written("people.csv", MANY + last + b"\n")
+    with open_table(path) as table:
+        columns = [table.column("t"), table.column("n", Each())]
+        with pytest.raises(InvalidInput, match=r"people\.csv must hold one type") as caught:
+            table.count(columns)
+    assert "Zq7marker" not in str(caught.value)
+
+
+def test_a_late_number_with_a_zero_in_front_is_the_same_number(written):
+    with open_table(written("people.csv", MANY + b"k,04\n")) as table:
+        counted = table.count([table.column("n", Each())])
+    assert dict(zip(counted.symbols, counted.counts, strict=True)) == {(2,): 1, (4,): 1_100_001}

@@ -155,7 +155,11 @@ class Each:
 
     def label_of(self, text: str) -> Label:
         """Return the whole number."""
-        return int(text)
+        try:
+            return int(text)
+        except ValueError:
+            pass
+        raise InvalidInput("a column of whole numbers must hold them only; one value is none.")
 
     def text_of(self, label: Label) -> str:
         """Return the decimal digits."""
