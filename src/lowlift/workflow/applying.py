@@ -20,9 +20,17 @@ from lowlift.version import __version__
 from lowlift.workflow.columns import Spec, check_kinds, per_column, quiet_joint
 from lowlift.workflow.keys import KEY_SIZE, subkey_of
 
-__all__ = ["RECEIPT_FORMAT", "Options", "Receipt", "apply", "output_columns", "receipt_path"]
+__all__ = [
+    "RECEIPT_FORMAT",
+    "RECEIPT_VERSION",
+    "Options",
+    "Receipt",
+    "apply",
+    "output_columns",
+    "receipt_path",
+]
 
-RECEIPT_FORMAT = "lowlift-receipt"
+RECEIPT_FORMAT, RECEIPT_VERSION = "lowlift-receipt", 1
 
 #: Kinds of columns whose values can be told apart one by one, so that keeping them can be audited.
 _AUDITABLE = {"text", "integer", "boolean", "date", "uuid"}
@@ -110,7 +118,7 @@ class Receipt:
 
     def write(self, path: Path) -> None:
         """Write the receipt beside the output."""
-        content = {"format": RECEIPT_FORMAT, "version": 1, **asdict(self)}
+        content = {"format": RECEIPT_FORMAT, "version": RECEIPT_VERSION, **asdict(self)}
         write_text(path, json.dumps(content, indent=1) + "\n", is_private=True)
 
 

@@ -55,10 +55,10 @@ def parse_numbers(text: str, name: str) -> tuple[float, ...]:
             first, last, step = (float(part) for part in text.split(":"))
             if not (step > 0 and last >= first and math.isfinite(last - first)):
                 raise ValueError  # noqa: TRY301 (one message for all that is wrong)
-            size = int((last - first) / step + 1e-9) + 1
-            if size > _MOST_POINTS:
-                raise InvalidInput(f"{name}: at most {_MOST_POINTS:,} numbers; got {size:,}.")
-            return tuple(round(first + k * step, 12) for k in range(size))
+            steps = (last - first) / step + 1e-9  # inf when the step is that small
+            if steps >= _MOST_POINTS:
+                raise InvalidInput(f"{name}: at most {_MOST_POINTS:,} numbers; got {text!r}.")
+            return tuple(round(first + k * step, 12) for k in range(int(steps) + 1))
         return tuple(float(part) for part in text.split(","))
     except ValueError as error:
         if isinstance(error, InvalidInput):
