@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
+import lowlift as ll
 from lowlift.cli import main
-from people import names, write_people
+from people import COUNTS, DISEASES, WARDS, names, write_people
 
 S_X = ("-s", "disease", "-x", "ward")
 BOUND = ("--criterion", "lip", "--epsilon", "0.4")
@@ -103,6 +104,15 @@ def test_a_release_file_is_reported_on_with_its_receipt(lowlift):
         "warnings": [],
     }
     assert "asthma" not in Path("p.html").read_text("utf-8")
+
+
+def test_a_release_that_breaks_its_bound_exits_1(lowlift):
+    joint = ll.Joint.from_counts(COUNTS, DISEASES, WARDS)
+    ll.Release.of(joint, ll.Channel.identity(joint), ll.LIP(0.4)).to_json("broken.json")
+    ran = lowlift("report", "broken.json")
+    assert ran.code == 1
+    assert ran.out.startswith("The bound does not hold. This release breaks its promise")
+    assert "does not hold" in Path("report.html").read_text("utf-8")
 
 
 def test_files_that_exist_are_refused_before_any_work(lowlift):
