@@ -120,7 +120,7 @@ def report(
     """Write a report on a release: one page that stands alone.
 
     It holds the lifts of S by X: confidential. With --public it leaves out everything of S by X,
-    counts and the input's hash.
+    counts and the input's hash. Exit code 0: the bound holds; 1: it does not; 2: bad input.
     """
     from lowlift.cli import screens
     from lowlift.release import Release
@@ -142,3 +142,4 @@ def report(
     else:
         typer.echo(f"{made.verdict.word}. {made.verdict.sentence}")
         pages.say()
+    raise typer.Exit(0 if made.holds else 1)

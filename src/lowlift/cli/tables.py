@@ -293,8 +293,12 @@ def sanitize(
     from lowlift.cli import screens
     from lowlift.workflow import report_of
     from lowlift.workflow import sanitize as run
+    from lowlift.workflow.applying import receipt_path
 
-    pages = Pages(report, report_public, Path(out), force=force, source=source)
+    receipt = receipt_path(out)
+    parts = ("release.json", "codebook.json", "receipt.json")
+    beside = [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
+    pages = Pages(report, report_public, Path(out), *beside, force=force, source=source)
     bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
     asked = o.asked_of(sensitive, released, bins, missing)
     options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)

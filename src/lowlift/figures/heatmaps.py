@@ -227,7 +227,7 @@ class _Map:
             for y, name in enumerate(self.columns):
                 self.canvas.text(self._x(y + 0.5), low, name, 8.5, ha="center", va="top")
         if x_label:
-            self.canvas.text(self.left, self.bottom - self.below - 0.04, x_label, 9, va="top")
+            self.canvas.text(self.left, self.bottom - self.below - 0.14, x_label, 9, va="baseline")
 
     def draw_lifts(self, end: float) -> None:
         """Write the lift into each cell where there is room, the zeros up to 50 columns."""

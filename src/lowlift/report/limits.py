@@ -55,10 +55,10 @@ class Scope(NamedTuple):
     publication: Publication | None
 
 
-def limits_of(scope: Scope) -> tuple[Limit, ...]:
+def limits_of(scope: Scope, *, is_release: bool) -> tuple[Limit, ...]:
     """Return what is not promised, warnings about this very release first."""
     found = [*_of_publication(scope.publication), *_of_columns(scope), _sample(scope)]
-    zeros = _zeros(scope.audit)
+    zeros = _zeros(scope.audit, is_release)
     found += [zeros] if zeros else []
     if scope.origin is not None and scope.origin.from_data:
         names = joined(scope.origin.from_data)
@@ -130,7 +130,7 @@ def _sample(scope: Scope) -> Limit:
     return Limit(_SAMPLE.name, text)
 
 
-def _zeros(audit: Audit) -> Limit | None:
+def _zeros(audit: Audit, is_release: bool) -> Limit | None:
     cells = int((audit.joint.masses == 0).sum())
     if not cells:
         return None
@@ -139,6 +139,6 @@ def _zeros(audit: Audit) -> Limit | None:
         f"{counted(cells, 'pair')} of a sensitive and a released value never occur together: "
         "publishing such a value as it is rules the sensitive one out."
     )
-    if ruled_out:
+    if ruled_out and is_release:
         text += f" {counted(ruled_out, 'such pair')} remain in what is published."
-    return Limit("Values that never occur together", text, bool(ruled_out))
+    return Limit("Values that never occur together", text, is_warning=ruled_out > 0)

@@ -1,9 +1,10 @@
 """The public form of a report: what the codebook already says, and the promise.
 
 It shows the verdict and the budgets, what is not promised, the channel as the codebook gives it,
-and the published file's hash. Probabilities, and how much of X survives, are given no finer than
-`round_to`. It leaves out everything that depends on S beyond the verdict (labels and names of S,
-lifts, leakages, the best guess, proven bounds, curves), every count, P(x), the name and hash of
+and the published file's hash; beyond the codebook only the names of the released columns, the
+mechanism and how rows were drawn. Probabilities, and how much of X survives, are given no finer
+than `round_to`. It leaves out everything that depends on S beyond the verdict (labels and names of
+S, lifts, leakages, the best guess, proven bounds, curves), every count, P(x), the name and hash of
 the input, and the fingerprint of the channel, which would let a reader test guesses of its exact
 weights.
 """

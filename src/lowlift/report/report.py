@@ -211,7 +211,7 @@ class Report:
         scope = limits.Scope(
             self.subject, self.intervals, self.columns, self.origin, self.publication
         )
-        return limits.limits_of(scope)
+        return limits.limits_of(scope, is_release=self.is_release)
 
     @cached_property
     def words(self) -> Table | None:
@@ -221,7 +221,7 @@ class Report:
     @cached_property
     def riskiest(self) -> Table | None:
         """The riskiest values, and what became of them."""
-        return lifts.riskiest(self.raw, self.published, self._names)
+        return lifts.riskiest(self.raw, self.published, self._names, is_judged=not self.is_curve)
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
@@ -259,14 +259,14 @@ class Report:
     def shown_before(self) -> lifts.Shown:
         """The lifts of X as it is that are drawn."""
         names = lifts.output_names(self.raw, None)
-        return lifts.arranged(self.raw, names, "value of X")
+        return lifts.arranged(self.raw, names, "values of X")
 
     @cached_property
     def shown_after(self) -> lifts.Shown | None:
         """The lifts of what is published that are drawn."""
         if self.published is None:
             return None
-        return lifts.arranged(self.published, self._names, "published value")
+        return lifts.arranged(self.published, self._names, "published values")
 
     @cached_property
     def lift_before_svg(self) -> str:
@@ -304,9 +304,7 @@ class Report:
         """P(x), and how much of it is published as it is, as bars."""
         shares = outputs.shares_before(self.raw, self.encoded)
         title = "Shares of the values of X before"
-        return bar_chart_svg(
-            shares.names, shares.shares, parts=shares.parts, title=title, salt=self.salt
-        )
+        return bar_chart_svg(**shares._asdict(), title=title, salt=self.salt)
 
     @cached_property
     def shares_after_svg(self) -> str | None:
@@ -315,9 +313,7 @@ class Report:
             return None
         shares = outputs.shares_after(self.encoded)
         title = "Shares of the published values after"
-        return bar_chart_svg(
-            shares.names, shares.shares, parts=shares.parts, title=title, salt=self.salt
-        )
+        return bar_chart_svg(**shares._asdict(), title=title, salt=self.salt)
 
     @property
     def _mark(self) -> tradeoffs.Mark | None:

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 
 from lowlift.audit import Audit
-from lowlift.criteria import BuiltIn, Criterion
+from lowlift.criteria import AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.guarantees import guarantee_of
-from lowlift.report.notions import Ends, ends_of
+from lowlift.report.notions import Ends, closeness, ends_of
 from lowlift.report.records import Number, Verdict
 from lowlift.report.wording import at_least, at_most, counted, joined, percent, times
 
@@ -41,6 +41,8 @@ times as likely as it was'
     ends = ends_of(criterion)
     if ends == Ends(0.0, 0.0):
         return "seeing a published value tells nothing about the sensitive values"
+    if math.isinf(criterion.lower) and math.isinf(criterion.upper):
+        return "nothing is bounded"
     sides = []
     if math.isfinite(ends.upper):
         sides.append(f"more than {at_most(ends.upper)} times")
@@ -49,7 +51,25 @@ times as likely as it was'
     if sides:
         words = " or ".join(sides)
         return f"seeing a published value makes no sensitive value {words} as likely as it was"
-    return "on average over the sensitive values, seeing a published value changes little"
+    return _on_average(criterion)
+
+
+def _on_average(criterion: Criterion) -> str:
+    lower, upper = criterion.lower, criterion.upper
+    share = closeness(criterion)
+    if isinstance(criterion, L1Lift | Chi2Lift) and share < 1:
+        moved = f"{math.ceil(share * (1 + 1e-12) * 1000) / 10:g}%"
+        words = f"moves at most {moved} of the belief in some sensitive values to others"
+        return f"seeing a published value {words}"
+    if isinstance(criterion, AlphaLift):
+        sides = []
+        if math.isfinite(upper):
+            sides.append(f"more than {at_most(upper)} times as likely")
+        if math.isfinite(lower):
+            sides.append(f"more than {at_most(lower)} times less likely")
+        words = " or ".join(sides)
+        return f"seeing a published value makes the sensitive values, on average, no {words}"
+    return "what a published value tells stays within the bound that was asked for"
 
 
 def promise_in_full(criterion: Criterion, holds: bool) -> str:

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from lowlift.figures.charts import figure_files
 from lowlift.files import write_bytes, write_text
 from lowlift.joint import Joint
 from lowlift.report import Point
-from lowlift.report.tradeoffs import curve_panels, epsilon_of, split_of
+from lowlift.report.tradeoffs import curve_panels, split_of
 from lowlift.tables import open_table
 from lowlift.workflow.choices import choose, criterion_of, released_by
 from lowlift.workflow.columns import Asked, count
@@ -138,13 +138,21 @@ def bounds_of(
             f"a curve needs a built-in criterion, which has budgets to move; got "
             f"{type(criterion).__name__}."
         )
-    own = epsilon_of(criterion)
-    if not own:  # a budget of 0 cannot be scaled: its sides are taken as equal
-        finite = [n for n, v in criterion.parameters().items() if n != "alpha" and v < math.inf]
-        criterion = replace(criterion, **dict.fromkeys(finite, 1.0))  # type: ignore[type-var]
-        own = epsilon_of(criterion)
-    share = split_of(criterion)
-    return [Bound(share, epsilon, criterion.scaled(epsilon / own)) for epsilon in epsilons]
+    parameters = criterion.parameters()
+    sides = {k: v for k, v in parameters.items() if k != "alpha" and v < math.inf}
+    if not sides:
+        raise InvalidInput(f"a curve needs a budget to move; {criterion} has none that is finite.")
+    if not any(sides.values()):  # a budget of 0 cannot be scaled: its sides are taken as equal
+        sides = dict.fromkeys(sides, 1.0)
+    own = math.fsum(sides.values())
+    return [
+        Bound(
+            split_of(criterion),
+            epsilon,
+            type(criterion)(**parameters | {k: v * epsilon / own for k, v in sides.items()}),
+        )
+        for epsilon in epsilons
+    ]
 
 
 def tradeoff_of(

@@ -204,7 +204,8 @@ def read_receipt(path: str | PathLike[str]) -> Receipt:
 def _points_around(release: Release) -> list[Point]:
     """Run the merging mechanisms at budgets around the release's own, in about a second."""
     joint, criterion = release.joint, release.criterion
-    if not isinstance(criterion, BuiltIn) or not math.isfinite(epsilon_of(criterion)):
+    is_bounded = math.isfinite(min(criterion.lower, criterion.upper))
+    if not isinstance(criterion, BuiltIn) or not is_bounded:
         return []
     epsilons = _epsilons_around(joint, criterion)
     end = time.perf_counter() + _SECONDS
