@@ -52,7 +52,7 @@ def public_channel_table(book: Codebook) -> Table:
         names = [cell(shown(book.x_labels[x])) for x in book.members[y]]
         pairs = sorted(zip(names, book.p_x_given_y[y], strict=True), key=lambda pair: -pair[1][0])
         words = [
-            name if len(pairs) == 1 else f"{name} {low:.0%} to {high:.0%}"
+            name if len(pairs) == 1 else f"{name} {100 * low:.6g}% to {100 * high:.6g}%"
             for name, (low, high) in pairs[:_MEMBERS]
         ]
         rows.append((cell(text), "; ".join(_cut(words, len(pairs)))))

@@ -20,6 +20,9 @@ __all__ = [
 ]
 
 HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
+EMPTY = "Nothing is bounded"
+_TONES = {HOLDS: "good", FAILS: "bad", UNPROVEN: "plain", EMPTY: "plain"}
+_NOTHING = "This bound is always kept, whatever is published: it promises nothing."
 _EXACT = (
     "Decided exactly, in whole numbers: the counts of the table and the weights by which values "
     "are drawn. The numbers shown are rounded."
@@ -52,6 +55,23 @@ times as likely as it was'
         words = " or ".join(sides)
         return f"seeing a published value makes no sensitive value {words} as likely as it was"
     return _on_average(criterion)
+
+
+def is_empty(criterion: Criterion) -> bool:
+    """Return whether every release satisfies the criterion.
+
+    Examples
+    --------
+    >>> is_empty(L1Lift(math.inf, 2.0)), is_empty(L1Lift(math.inf, 0.5))
+    (True, False)
+    """
+    if math.isfinite(criterion.lower):
+        return False
+    if isinstance(criterion, L1Lift):  # two distributions differ by 2 at most
+        return criterion.upper >= math.log(3)
+    if isinstance(criterion, AlphaLift) and criterion.alpha == 1:  # lifts average to 1
+        return True
+    return math.isinf(criterion.upper)
 
 
 def _on_average(criterion: Criterion) -> str:
@@ -113,8 +133,10 @@ def verdict_of(
     """
     subject = published or raw
     columns = joined(list(names)) if names else "X"
-    word, tone = _word(subject, holds)
-    if word == HOLDS:
+    word = _word(raw.criterion, subject.is_certified, holds)
+    if word == EMPTY:
+        sentence = _NOTHING
+    elif word == HOLDS:
         start = (
             "This release keeps its promise" if published else f"{columns} may be published as is"
         )
@@ -129,22 +151,24 @@ def verdict_of(
             "This release breaks its promise" if published else f"Do not publish {columns} as is"
         )
         sentence = f"{start}: a published value can {_measured(subject)}."
-    detail = "" if word == UNPROVEN else _EXACT
+    detail = _EXACT if word == HOLDS else ""
     if word == FAILS:
         broken, all_of_them = len(subject.violations), subject.channel.n_y
-        detail = (
-            f"The bound asks that {promise_of(raw.criterion)}; {broken:,} of "
-            f"{counted(all_of_them, 'value')} break it. {_EXACT}"
-        )
-    return Verdict(word, tone, _capital(sentence), detail, tuple(numbers))
+        broken_by = f"{broken:,} of {counted(all_of_them, 'value')} break it"
+        if not broken:  # a criterion that is not convex can hold for all columns and fail for one
+            broken_by = "it does not hold for each sensitive column alone"
+        detail = f"The bound asks that {promise_of(raw.criterion)}; {broken_by}. {_EXACT}"
+    return Verdict(word, _TONES[word], _capital(sentence), detail, tuple(numbers))
 
 
 def public_verdict(
     criterion: Criterion, is_release: bool, is_certified: bool, holds: bool
 ) -> Verdict:
     """Return the verdict without any number of the table."""
-    word = (HOLDS if holds else FAILS) if is_certified else UNPROVEN
-    tone = {HOLDS: "good", FAILS: "bad", UNPROVEN: "plain"}[word]
+    word = _word(criterion, is_certified, holds)
+    tone = _TONES[word]
+    if word == EMPTY:
+        return Verdict(word, tone, _NOTHING, "")
     if word == HOLDS:
         start = (
             "This release keeps its promise" if is_release else "The columns may be published as is"
@@ -167,10 +191,12 @@ def curve_verdict(raw: Audit, names: Sequence[str], how_many: int) -> Verdict:
     return Verdict("Trade-off", "plain", sentence, detail, ())
 
 
-def _word(audit: Audit, holds: bool) -> tuple[str, str]:
-    if not audit.is_certified:
-        return UNPROVEN, "plain"
-    return (HOLDS, "good") if holds else (FAILS, "bad")
+def _word(criterion: Criterion, is_certified: bool, holds: bool) -> str:
+    if not is_certified:
+        return UNPROVEN
+    if not holds:
+        return FAILS
+    return EMPTY if is_empty(criterion) else HOLDS
 
 
 def _capital(text: str) -> str:

@@ -11,6 +11,7 @@ import os
 import secrets
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, TypeAlias
@@ -160,6 +161,7 @@ def prepare() -> None:
 def _work(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: Connection) -> None:
     """Run in the process."""
     os.nice(5)  # pages come first
+    warnings.simplefilter("ignore")  # their text may hold data
     stopped = threading.Event()
     threading.Thread(target=_listen, args=(pipe, stopped), daemon=True).start()
 

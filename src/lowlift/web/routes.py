@@ -23,7 +23,7 @@ from lowlift.web import uploads, work
 from lowlift.web.jobs import Job
 from lowlift.web.pages import one_line, search_svg, show
 from lowlift.web.sessions import Session, SessionTable
-from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
+from lowlift.web.settings import MOST_PINNED, Setting, pinned_of, shortest
 from lowlift.web.visitors import InHouse, InSession, Token, check_token
 from lowlift.workflow import CRITERIA, MECHANISMS
 
@@ -131,6 +131,7 @@ async def look(request: Request, session: InSession) -> Response:
             pinned=pinned,
             result=part,
             criteria=CRITERIA,
+            shortest=shortest,
             mechanisms=MECHANISMS,
             session=session,
         )
@@ -307,7 +308,7 @@ async def publish(
             step = float(round_to)
         except ValueError as error:
             raise InvalidInput("rounding must be a number between 0.000001 and 0.5.") from error
-    _, folder = session.new_folder()
+    folder = session.new_folder_of(chosen.table)
     stem = uploads.safe_name(table.name).rsplit(".", maxsplit=1)[0]
     target = folder / f"{stem}-safe.{form}"
     n = session.published[chosen.table] = session.published.get(chosen.table, 0) + 1

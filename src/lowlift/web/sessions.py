@@ -12,6 +12,7 @@ from typing import Any
 
 from lowlift.errors import InvalidInput
 from lowlift.web.jobs import Job
+from lowlift.web.settings import Setting
 
 __all__ = ["Door", "Session", "SessionTable", "Sessions"]
 
@@ -43,8 +44,9 @@ class Session:
     #: How many times each table was published here, by its id.
     published: dict[str, int] = field(default_factory=dict)
     #: The points of trade-off curves, by what they have in common.
-    points: dict[Hashable, Any] = field(default_factory=dict)
+    points: dict[Setting, Any] = field(default_factory=dict)
     _jobs: OrderedDict[Hashable, Job] = field(default_factory=OrderedDict)
+    _made: dict[str, list[Path]] = field(default_factory=dict)
     _n_tables: int = 0
 
     def table(self, key: str) -> SessionTable:
@@ -66,13 +68,24 @@ class Session:
         folder.mkdir(mode=0o700)
         return str(self._n_tables), folder
 
+    def new_folder_of(self, table: str) -> Path:
+        """Return a new folder for what is made of a table."""
+        _, folder = self.new_folder()
+        self._made.setdefault(table, []).append(folder)
+        return folder
+
     def remove(self, key: str) -> None:
         """Forget a table, with all that was made of it."""
         table = self.tables.pop(key, None)
         for name in [name for name in self._jobs if _is_about(name, key)]:
             self._jobs.pop(name).cancel()
+        self.points = {name: value for name, value in self.points.items() if name.table != key}
+        self.published.pop(key, None)
+        folders = self._made.pop(key, [])
         if table is not None and table.folder is not None:
-            shutil.rmtree(table.folder, ignore_errors=True)
+            folders.append(table.folder)
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def job(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> Job:
         """Return the job of this key, started unless it runs or is done.

@@ -11,7 +11,7 @@ from lowlift.errors import InvalidInput
 from lowlift.tables import parse_bins
 from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
 
-__all__ = ["ENCODINGS", "MOST_PINNED", "SINGLE", "Setting", "pinned_of"]
+__all__ = ["ENCODINGS", "MOST_PINNED", "SINGLE", "Setting", "pinned_of", "shortest"]
 
 #: Criteria with one budget, which lambda does not divide.
 SINGLE = frozenset({"lip", "ldp", "max-lift"})
@@ -93,7 +93,7 @@ class Setting:
         pairs += [(name, getattr(self, name)) for name in _NAMES if getattr(self, name)]
         numbers = [name for name in _NUMBERS if name != "split" or self.criterion not in SINGLE]
         numbers = [name for name in numbers if name != "alpha" or self.criterion == "alpha"]
-        pairs += [(name, f"{getattr(self, name):g}") for name in numbers]
+        pairs += [(name, shortest(getattr(self, name))) for name in numbers]
         return urlencode(pairs)
 
     @property
@@ -121,6 +121,18 @@ class Setting:
             split=None if self.criterion in SINGLE else self.split,
             alpha=self.alpha if self.criterion == "alpha" else None,
         )
+
+
+def shortest(value: float) -> str:
+    """Return the shortest text that is read back as the same number.
+
+    Examples
+    --------
+    >>> shortest(2.0), shortest(1.2345674)
+    ('2', '1.2345674')
+    """
+    text = f"{value:g}"
+    return text if float(text) == value else repr(value)
 
 
 def pinned_of(query: Iterable[tuple[str, str]]) -> list[Setting]:

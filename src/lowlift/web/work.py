@@ -12,6 +12,7 @@ from lowlift.files import write_text
 from lowlift.joint import Joint
 from lowlift.report import Report, page
 from lowlift.web.jobs import Tell
+from lowlift.web.places import place_of
 from lowlift.web.settings import Setting
 from lowlift.workflow import Asked, Design, Found, Options, Point, Sanitized, Spec
 
@@ -138,11 +139,14 @@ def publish(
         engine=engine,
         progress=lambda done, total: tell((done, total)),
     )
-    report = workflow.report_of(written)
     files = {"table": target, **written.files}
-    for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
-        path = target.with_name(name)
-        write_text(path, page(report, is_public=is_public), is_private=not is_public)
-        files[name.removesuffix(".html")] = path
-    warnings = dict.fromkeys((*written.warnings, *report.public.warnings))
-    return Published(written, files, tuple(warnings))
+    try:
+        report = workflow.report_of(written, round_to=round_to)
+        for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
+            path = target.with_name(name)
+            write_text(path, page(report, is_public=is_public), is_private=not is_public)
+            files[name.removesuffix(".html")] = path
+        warnings = (*written.warnings, *report.public.warnings)
+    except Exception as error:  # noqa: BLE001 (the table is written, and must not be drawn again)
+        warnings = (*written.warnings, f"there is no report: {place_of(error)}.")
+    return Published(written, files, tuple(dict.fromkeys(warnings)))
