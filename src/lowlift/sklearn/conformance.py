@@ -21,7 +21,7 @@ _BY_POSITION = ("check_methods_sample_order_invariance", "check_methods_subset_i
 
 
 def expected_failed_checks(privatizer: LiftPrivatizer) -> dict[str, str]:
-    """Return the checks of scikit-learn that must fail for these parameters, with the reason.
+    """Return the checks of scikit-learn that cannot hold for these parameters, with the reason.
 
     None for a mechanism that merges and the encoding "codes": scikit-learn's contract then
     applies in full. Pass it on as ``check_estimator(..., expected_failed_checks=...)``; there,

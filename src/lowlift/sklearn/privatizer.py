@@ -190,10 +190,11 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         rows = self._rows(X, reset=True)
         frame, sensitive = self._with_sensitive(rows, X, y, sensitive_features)
         released = self._released(rows, sensitive)
+        asked = Asked(sensitive, released, missing=self.missing)
         frame = frame.select((*sensitive, *released))
         made = design(
             frame.value,
-            Asked(sensitive, released, self._bins(frame, sensitive, released), self.missing),
+            replace(asked, bins=self._bins(frame, asked)),
             criterion,
             mechanism=self.mechanism,
             encoding=self.encoding,
@@ -387,12 +388,10 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
             return names_of(self.columns, rows.names, "released columns")
         return tuple(name for name in rows.names if name not in sensitive)
 
-    def _bins(
-        self, frame: Frame, sensitive: Sequence[str], released: Sequence[str]
-    ) -> dict[str, Bins]:
+    def _bins(self, frame: Frame, asked: Asked) -> dict[str, Bins]:
         with open_table(frame.value) as table:
             frame.check_names(table)
-            return declared_bins(self.bins, table.kinds, sensitive, released)
+            return declared_bins(self.bins, table.kinds, asked.sensitive, asked.released)
 
     def _sensitive_in(self, rows: Frame) -> tuple[Column, ...]:
         """Return the sensitive columns that are there to be checked."""
