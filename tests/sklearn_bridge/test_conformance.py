@@ -18,9 +18,8 @@ SKIPPED = {"check_array_api_input"}
 
 
 def privatizer(**parameters):
-    return LiftPrivatizer(
-        "y", LIP(1.0), bins=[0], unseen="most_common", random_state=0, **parameters
-    )
+    given = {"criterion": LIP(1.0), "bins": [0]} | parameters
+    return LiftPrivatizer("y", unseen="most_common", random_state=0, **given)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +27,7 @@ def privatizer(**parameters):
     [
         ({"mechanism": "subset-merging", "encoding": "codes"}, 0),
         ({"mechanism": "subset-merging", "encoding": "groups"}, 7),
-        ({"mechanism": "random-response", "encoding": "codes"}, 2),
+        ({"mechanism": "random-response", "encoding": "codes", "bins": [0, 1]}, 2),
         ({"mechanism": "subset-merging"}, 7),
     ],
     ids=["merged codes", "groups", "drawn codes", "values"],

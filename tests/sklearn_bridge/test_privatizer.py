@@ -140,6 +140,17 @@ def test_several_sensitive_columns_are_one_s_and_each_is_audited(people):
     assert one.transform(people).columns.tolist() == ["ward", "floor"]
 
 
+def test_a_column_of_s_that_is_not_protected_alone_is_refused():
+    counts = ((2, 11), (2, 15), (9, 17), (11, 3))  # for L1 a pair may hide more than a column
+    pairs = (("g", "p"), ("g", "q"), ("h", "p"), ("h", "q"))
+    table = pd.DataFrame(
+        [(*s, x) for s, x in rows_of(counts, pairs, ("u", "v"))], columns=["a", "b", "x"]
+    )
+    bound = ll.L1Lift(0.605, 9.0)
+    with pytest.raises(BoundViolated, match="for each sensitive column alone"):
+        LiftPrivatizer(["a", "b"], bound, encoding="codes").fit(table)
+
+
 # ---- another table
 
 

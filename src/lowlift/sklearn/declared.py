@@ -1,13 +1,15 @@
 """What a user declares of the columns: which are sensitive or released, and their bins."""
 
+import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.tables import Bins, Each, Edges, Quantiles, Width, parse_bins
 
-__all__ = ["check_choice", "declared_bins", "names_of"]
+__all__ = ["check_choice", "check_criterion", "declared_bins", "names_of", "seed_of"]
 
 _NUMERIC = ("integer", "real")
 
@@ -16,6 +18,32 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Refuse a parameter that is none of its choices."""
     if not (isinstance(value, str) and value in choices):
         raise InvalidInput(f"{name} must be one of {', '.join(choices)}; got {value!r}.")
+
+
+def check_criterion(criterion: Any) -> Criterion:
+    """Return the criterion; refuse what is none."""
+    if not isinstance(criterion, Criterion) or isinstance(criterion, type):
+        raise InvalidInput(
+            "criterion must be a bound, such as lowlift.LIP(0.5); got "
+            f"{type(criterion).__name__}. There is no default."
+        )
+    return criterion
+
+
+def seed_of(random_state: Any) -> int | None:
+    """Return the seed of the draws; None draws from the operating system's entropy."""
+    if random_state is None:
+        return None
+    try:
+        seed = operator.index(random_state)
+    except TypeError:
+        seed = -1
+    if seed < 0:
+        raise InvalidInput(
+            "random_state must be None, which is secure, or a whole number of 0 or more for "
+            f"tests; got {type(random_state).__name__}."
+        )
+    return seed
 
 
 def names_of(given: Any, known: Sequence[str], what: str) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 # ruff: noqa: N803 (X is scikit-learn's name)
 
-import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lowlift.criteria import Criterion
 from lowlift.encodings import ENCODINGS
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
-from lowlift.sklearn.declared import check_choice, declared_bins, names_of
+from lowlift.sklearn.declared import (
+    check_choice,
+    check_criterion,
+    declared_bins,
+    names_of,
+    seed_of,
+)
 from lowlift.sklearn.frames import Frame, array_of, built, library_of, target_of
 from lowlift.sklearn.symbols import Read, broken_here, read_rows, replace_unseen
 from lowlift.tables import Bins, Column, open_table
@@ -243,7 +248,7 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         numbers = read.numbers(self.release_.joint)
         if read.sensitive:
             self._check_here(read)
-        drawn = self.encoded_.release.sample_indices(numbers, self._seed)
+        drawn = self.encoded_.release.sample_indices(numbers, seed_of(self.random_state))
         asked = getattr(self, "_sklearn_output_config", {}).get("transform")
         library = asked or get_config()["transform_output"]
         library = rows.library if library == "default" else library
@@ -311,31 +316,11 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return tuple(f"x{k}" for k in range(self.n_features_in_)) if names is None else tuple(names)
 
-    @property
-    def _seed(self) -> int | None:
-        if self.random_state is None:
-            return None
-        try:
-            seed = operator.index(self.random_state)
-        except TypeError:
-            seed = -1
-        if seed < 0:
-            raise InvalidInput(
-                "random_state must be None, which is secure, or a whole number of 0 or more for "
-                f"tests; got {type(self.random_state).__name__}."
-            )
-        return seed
-
     def _checked(self) -> Criterion:
         for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), choices)
-        if not isinstance(self.criterion, Criterion) or isinstance(self.criterion, type):
-            raise InvalidInput(
-                "criterion must be a bound, such as lowlift.LIP(0.5); got "
-                f"{type(self.criterion).__name__}. There is no default."
-            )
-        _ = self._seed
-        return self.criterion
+        seed_of(self.random_state)
+        return check_criterion(self.criterion)
 
     def _rows(self, X: Any, *, reset: bool) -> Frame:
         """Return the rows of X; refuse other columns than at fit, the sensitive ones aside."""
