@@ -6,11 +6,12 @@ Needs ``pip install 'lowlift[sklearn]'``.
 from lowlift.errors import MissingExtra
 
 try:
-    from lowlift.sklearn.conformance import expected_failed_checks
-    from lowlift.sklearn.privatizer import LiftPrivatizer
+    import pandas as _pandas  # noqa: F401
+    import sklearn as _sklearn  # noqa: F401
 except ModuleNotFoundError as error:
-    if str(error.name).partition(".")[0] not in {"sklearn", "pandas"}:
-        raise
     raise MissingExtra(f"{error.name} is needed: pip install 'lowlift[sklearn]'") from error
+
+from lowlift.sklearn.conformance import expected_failed_checks
+from lowlift.sklearn.privatizer import LiftPrivatizer
 
 __all__ = ["LiftPrivatizer", "expected_failed_checks"]
