@@ -70,6 +70,7 @@ def create_app(
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _incomplete)
     app.add_exception_handler(NotIn, _not_in)
+    app.add_exception_handler(Exception, _ours)
     return Guard(app, hosts, scheme)
 
 
@@ -91,6 +92,10 @@ async def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     texts = {404: "there is no such page.", 403: "this form is out of date. Load its page again."}
     return _problem(request, texts.get(status, "this cannot be done here."), status)
+
+
+async def _ours(request: Request, _: Exception) -> Response:
+    return _problem(request, "this went wrong on our side; the log has the place.", 500)
 
 
 async def _not_in(request: Request, _: Exception) -> Response:

@@ -64,12 +64,9 @@ class Guard:
         if scope["type"] != "http":
             return
         is_static = scope["path"].startswith("/static/")
-        begun = False
 
         async def secured(message: _Message) -> None:
-            nonlocal begun
             if message["type"] == "http.response.start":
-                begun = True
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
                 headers["Cache-Control"] = "no-cache" if is_static else "no-store"

@@ -59,12 +59,15 @@ async def upload(request: Request, session: InSession, house: InHouse) -> Respon
         job = _inspect(session, key)
         if await job.wait(_PATIENCE) and job.state != "done":
             raise InvalidInput(job.error)
-    except (LowliftError, HTTPException) as error:
+    except BaseException as error:  # the tab may be closed, the disk full: nothing stays behind
         session.remove(key)
         shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, HTTPException):
+        if not isinstance(error, LowliftError | OSError):
             raise
-        return HTMLResponse(_start(session, house.upload_limit, str(error)), 422)
+        fault = str(error)
+        if isinstance(error, OSError):
+            fault = f"the file could not be kept: {error.strerror}."
+        return HTMLResponse(_start(session, house.upload_limit, fault), 422)
     return RedirectResponse(f"/look?{urlencode({'table': key})}", 303)
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Options",
     "Receipt",
     "apply",
+    "first_broken",
     "output_columns",
     "receipt_path",
 ]
@@ -257,7 +258,7 @@ def _check_here(table: Table, spec: Spec, encoded: Encoded) -> None:
                 f"{without:,} rows have no value of S, so they were not part of the design, but "
                 "would be published. Design with --missing value, or remove them."
             )
-    found = _first_broken(counts, spec, encoded)
+    found = first_broken(counts, spec, encoded)
     if found is None:
         return
     raise BoundViolated(
@@ -268,7 +269,7 @@ def _check_here(table: Table, spec: Spec, encoded: Encoded) -> None:
     )
 
 
-def _first_broken(counts: Counts, spec: Spec, encoded: Encoded) -> Audit | None:
+def first_broken(counts: Counts, spec: Spec, encoded: Encoded) -> Audit | None:
     """Return the first false audit under counts of S by X (by kept columns), None when all hold.
 
     S is audited as a whole and column by column. Symbols that the design did not have are left
@@ -345,7 +346,7 @@ def _why_not_covered(table: Table, spec: Spec, encoded: Encoded, options: Option
         counts = table.count([*spec.sensitive, *spec.released, *columns])
     except InvalidInput as error:
         return f"they have too many values to be counted: {error}"
-    found = _first_broken(counts, spec, encoded)
+    found = first_broken(counts, spec, encoded)
     if found is None:
         return ""
     return (
