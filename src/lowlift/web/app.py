@@ -22,6 +22,10 @@ from lowlift.web.sessions import Door, Sessions, SessionTable
 
 __all__ = ["create_app"]
 
+#: Some versions of FastAPI report requests to whom the environment names.
+_SILENT: Any = dict.fromkeys(
+    ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
+)
 #: Seconds between two looks for closed tabs.
 _SWEEP = 1.0
 
@@ -60,7 +64,13 @@ def create_app(
         clock.cancel()
         sessions.close()
 
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        telemetry=_SILENT,
+    )
     app.state.house = House(door, sessions, upload_limit, scheme == "https")
     app.include_router(visitors.router)
     app.include_router(routes.router)

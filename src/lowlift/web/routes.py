@@ -58,8 +58,8 @@ async def upload(request: Request, session: InSession, house: InHouse) -> Respon
         session.tables[key] = SessionTable(path.name, str(path), None, folder)
         job = _inspect(session, key)
         if await job.wait(_PATIENCE) and job.state != "done":
-            raise InvalidInput(job.error)
-    except BaseException as error:  # the tab may be closed, the disk full: nothing stays behind
+            raise InvalidInput(job.error)  # noqa: TRY301 (one page for all that is wrong)
+    except BaseException as error:
         session.remove(key)
         shutil.rmtree(folder, ignore_errors=True)
         if not isinstance(error, LowliftError | OSError):

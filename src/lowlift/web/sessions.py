@@ -103,7 +103,7 @@ class Session:
                 raise InvalidInput(
                     f"{_MOST_RUNNING} computations are running. Wait for one, or cancel it."
                 )
-            found = self._jobs[key] = Job(function, *arguments)
+            found = self._jobs[key] = Job(function, *arguments, folder=self.folder)
             while len(self._jobs) > _MOST_JOBS:
                 self._jobs.popitem(last=False)[1].cancel()
         self._jobs.move_to_end(key)

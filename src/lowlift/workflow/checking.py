@@ -176,7 +176,7 @@ def counts_of_outputs(table: Table, columns: Sequence[OutputColumn]) -> tuple[li
 def _receipt(path: str) -> dict[str, Any]:
     """Return the receipt beside a published table; empty when there is none."""
     name = path.rsplit("/", maxsplit=1)[-1]
-    is_glob = "://" not in path and "/" in path and any(mark in name for mark in "*?[")
+    is_glob = "://" not in path and "/" in path and "*" in name
     # The files of a folder, as Spark writes them, share the folder's receipt.
     file = receipt_path(path.rsplit("/", maxsplit=1)[0] if is_glob else path)
     if not file.exists():
