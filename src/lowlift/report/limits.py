@@ -43,6 +43,12 @@ _SAMPLE = Limit(
     "The bound is exact for the table it was designed on. If that table is a sample of a larger "
     "population, its counts are estimates of the population's.",
 )
+_UNCHECKED = Limit(
+    "Not checked on this table",
+    "The sensitive columns are not in the table that was published from: the bound is the one of "
+    "the table it was designed on.",
+    is_warning=True,
+)
 
 
 class Scope(NamedTuple):
@@ -77,6 +83,8 @@ def public_limits(publication: Publication | None) -> tuple[Limit, ...]:
         # The reason in brackets may count.
         words = item.partition(" (")[0]
         found.append(Limit("Outside the guarantee", f"{words[:1].upper()}{words[1:]}.", True))
+    if publication is not None and not publication.checked_on_this_table:
+        found.append(_UNCHECKED)
     return (*found, _SAMPLE, _OTHER, _COLUMNS, _REPEATED, _MEMBERSHIP, _CHANCE)
 
 
@@ -94,11 +102,7 @@ def _of_publication(publication: Publication | None) -> list[Limit]:
         )
         found.append(Limit("Kept columns", text))
     if not publication.checked_on_this_table:
-        text = (
-            "The sensitive columns are not in the table that was published from: the bound is the "
-            "one of the table it was designed on."
-        )
-        found.append(Limit("Not checked on this table", text, True))
+        found.append(_UNCHECKED)
     return found
 
 

@@ -1,7 +1,7 @@
 """What a bound means in the words of other notions of privacy, promised and measured."""
 
 import math
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import NamedTuple
 
 import numpy as np
@@ -93,6 +93,8 @@ def _up(value: Decimal) -> str:
     >>> _up(Decimal(1)), _up(Decimal("0.2441"))
     ('1', '0.245')
     """
+    if value >= 10**6:
+        return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(value):.3e}"
     return f"{value.quantize(Decimal('0.001'), ROUND_CEILING).normalize():f}"
 
 

@@ -22,7 +22,7 @@ from lowlift.report.notions import promised_notions
 from lowlift.report.outputs import public_channel_table
 from lowlift.report.provenance import Made, public_provenance
 from lowlift.report.records import Limit, Number, Origin, Publication, Table, Verdict
-from lowlift.report.verdicts import promise_in_full, public_verdict
+from lowlift.report.verdicts import promise_in_full, public_verdict, with_uncovered
 
 __all__ = ["Public", "public_of"]
 
@@ -83,6 +83,8 @@ def public_of(
     if encoded is not None and isinstance(criterion, BuiltIn):
         book = Codebook.of(encoded, round_to=round_to)
     verdict = public_verdict(criterion, encoded is not None, subject.is_certified, holds)
+    uncovered = "" if publication is None else publication.uncovered
+    verdict = with_uncovered(verdict, uncovered)
     utility = []
     if encoded is not None:
         kept, changed = (
@@ -93,7 +95,7 @@ def public_of(
     return Public(
         title,
         encoded is not None,
-        holds,
+        holds and not uncovered,
         verdict,
         promise_in_full(criterion, holds),
         public_limits(publication),

@@ -25,7 +25,13 @@ from lowlift.report.notions import ends_of, notions
 from lowlift.report.provenance import Made, provenance_of
 from lowlift.report.public import Public, public_of
 from lowlift.report.records import Limit, Number, Origin, Point, Publication, Table, Verdict
-from lowlift.report.verdicts import curve_verdict, numbers_of, promise_in_full, verdict_of
+from lowlift.report.verdicts import (
+    curve_verdict,
+    numbers_of,
+    promise_in_full,
+    verdict_of,
+    with_uncovered,
+)
 from lowlift.report.wording import percent
 from lowlift.sampling import LiftIntervals
 
@@ -129,9 +135,21 @@ class Report:
         """Whether this is the public form; see `public`."""
         return False
 
+    @property
+    def uncovered(self) -> str:
+        """Why the bound does not cover all that was published; empty when it does."""
+        return "" if self.publication is None else self.publication.uncovered
+
     @cached_property
     def holds(self) -> bool:
-        """Whether every exact audit holds: of what is published, and of each sensitive column."""
+        """Whether every exact audit holds: of what is published, and of each sensitive column.
+
+        And nothing was published beside that the bound does not cover.
+        """
+        return self._is_satisfied and not self.uncovered
+
+    @cached_property
+    def _is_satisfied(self) -> bool:
         parts = (self.subject, *(part for _, part in self.columns))
         return all(part.is_certified and part.is_satisfied for part in parts)
 
@@ -158,7 +176,7 @@ class Report:
             self.encoded,
             self._made,
             title=self.title,
-            holds=self.holds,
+            holds=self._is_satisfied,
             origin=self.origin,
             publication=self.publication,
             round_to=max(self.round_to, 0.01),
@@ -193,7 +211,8 @@ class Report:
             upper_bound=self.upper_bound,
             guesses=self.guesses,
         )
-        return verdict_of(self.raw, self.published, self.holds, names, numbers)
+        found = verdict_of(self.raw, self.published, self._is_satisfied, names, numbers)
+        return with_uncovered(found, self.uncovered)
 
     @property
     def promise(self) -> str:

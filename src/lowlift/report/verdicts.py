@@ -17,11 +17,13 @@ __all__ = [
     "promise_of",
     "public_verdict",
     "verdict_of",
+    "with_uncovered",
 ]
 
 HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
 EMPTY = "Nothing is bounded"
-_TONES = {HOLDS: "good", FAILS: "bad", UNPROVEN: "plain", EMPTY: "plain"}
+BEYOND = "Not for all that was published"
+_TONES = {HOLDS: "good", FAILS: "bad", UNPROVEN: "plain", EMPTY: "plain", BEYOND: "bad"}
 _NOTHING = "This bound is always kept, whatever is published: it promises nothing."
 _EXACT = (
     "Decided exactly, in whole numbers: the counts of the table and the weights by which values "
@@ -41,6 +43,8 @@ times as likely as it was'
     >>> promise_of(MaxLift(0.0))
     'seeing a published value tells nothing about the sensitive values'
     """
+    if not isinstance(criterion, BuiltIn):
+        return f"what a published value tells satisfies {criterion}"
     ends = ends_of(criterion)
     if ends == Ends(0.0, 0.0):
         return "seeing a published value tells nothing about the sensitive values"
@@ -65,7 +69,7 @@ def is_empty(criterion: Criterion) -> bool:
     >>> is_empty(L1Lift(math.inf, 2.0)), is_empty(L1Lift(math.inf, 0.5))
     (True, False)
     """
-    if math.isfinite(criterion.lower):
+    if not isinstance(criterion, BuiltIn) or math.isfinite(criterion.lower):
         return False
     if isinstance(criterion, L1Lift):  # two distributions differ by 2 at most
         return criterion.upper >= math.log(3)
@@ -178,6 +182,14 @@ def public_verdict(
         return Verdict(word, tone, "The bound was not decided exactly: no verdict is given.", "")
     start = "This release breaks its promise" if is_release else "The columns break the bound as is"
     return Verdict(word, tone, f"{start}.", f"The bound asks that {promise_of(criterion)}.")
+
+
+def with_uncovered(found: Verdict, uncovered: str) -> Verdict:
+    """Return the verdict, unless it holds and something was published that it does not cover."""
+    if not uncovered or found.word in {FAILS, UNPROVEN}:
+        return found
+    sentence = f"The bound holds for the released columns alone, but {uncovered}."
+    return found._replace(word=BEYOND, tone=_TONES[BEYOND], sentence=sentence)
 
 
 def curve_verdict(raw: Audit, names: Sequence[str], how_many: int) -> Verdict:

@@ -192,7 +192,7 @@ async def _result(
         token=session.token,
         comparison=urlencode([("setting", query) for query in (*pins, setting.query)]),
         columns=_inspect(session, setting.table).result,
-        times=session.published.get(setting.table, 0),
+        times=session.n_published(setting.table),
         is_part=is_part,
     )
 
@@ -314,9 +314,8 @@ async def publish(
     folder = session.new_folder_of(chosen.table)
     stem = uploads.safe_name(table.name).rsplit(".", maxsplit=1)[0]
     target = folder / f"{stem}-safe.{form}"
-    n = session.published[chosen.table] = session.published.get(chosen.table, 0) + 1
-    job = session.job(
-        ("publish", chosen, n),
+    job = session.publish(
+        chosen.table,
         work.publish,
         table.source,
         table.engine,

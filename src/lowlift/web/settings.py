@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.tables import parse_bins
+from lowlift.tables.columns import MISSING
 from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
 
 __all__ = ["ENCODINGS", "MOST_PINNED", "SINGLE", "Setting", "pinned_of", "shortest"]
@@ -72,6 +73,7 @@ class Setting:
             "criterion": CRITERIA,
             "mechanism": MECHANISMS,
             "encoding": ENCODINGS,
+            "missing": MISSING,
         }
         for name, allowed in choices.items():
             if getattr(found, name) not in allowed:

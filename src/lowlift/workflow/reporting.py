@@ -18,7 +18,7 @@ from lowlift.release import Release
 from lowlift.report import Origin, Point, Publication, Report
 from lowlift.report.tradeoffs import epsilon_of
 from lowlift.sampling import lift_intervals
-from lowlift.workflow.applying import RECEIPT_FORMAT, Receipt
+from lowlift.workflow.applying import RECEIPT_FORMAT, RECEIPT_VERSION, Receipt
 from lowlift.workflow.columns import Spec, per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit
@@ -166,6 +166,11 @@ def _publication(receipt: Receipt, encoded: Encoded | None) -> Publication:
             "the receipt must be of this release; its fingerprint is another. Name the receipt "
             "that lowlift apply wrote for this very release."
         )
+    if (receipt.criterion, receipt.encoding) != (str(encoded.release.criterion), encoded.name):
+        raise InvalidInput(
+            "the receipt must be of this release; its bound or encoding is another. Name the "
+            "receipt that lowlift apply wrote for this very release."
+        )
     return Publication(
         **{field.name: getattr(receipt, field.name) for field in fields(Publication)}
     )
@@ -179,7 +184,7 @@ def read_receipt(path: str | PathLike[str]) -> Receipt:
     InvalidInput
         For a file that is no receipt, or is damaged.
     """
-    saved = read_json(path, RECEIPT_FORMAT, 1)
+    saved = read_json(path, RECEIPT_FORMAT, RECEIPT_VERSION)
     kinds: dict[str, Any] = {field.name: field.type for field in fields(Receipt)}
     values = {name: saved.get(name, ...) for name in kinds}
     for name in ("kept", "outside_the_guarantee"):
