@@ -2,14 +2,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo paper test check format bench clean
+SECONDS ?= 60
+
+.PHONY: help demo paper docs test check format bench fuzz package clean
 help:
 	@echo "make demo    release a small real table: audit, safe table, verification, estimate"
 	@echo "make paper   recompute the paper's figures into reproduction/ (QUICK=--quick: the short form)"
+	@echo "make docs    build the documentation into build/docs, offline; a warning is an error"
 	@echo "make test    run every test"
 	@echo "make check   lint, format, types, import contracts, doctests"
 	@echo "make format  rewrite the source in the house format"
 	@echo "make bench   print the benchmark tables"
+	@echo "make fuzz    properties with many examples, then every reader for SECONDS=60"
+	@echo "make package wheel and sdist, checked, installed alone, and the demo run from there"
 
 $(VENV)/core: pyproject.toml constraints.txt scripts/venv
 	scripts/venv $(PYTHON) $(VENV) .
@@ -29,6 +34,14 @@ $(VENV)/paper: $(VENV)/core
 
 paper: $(VENV)/paper
 	$(BIN)/lowlift paper --out reproduction $(QUICK)
+
+$(VENV)/docs: $(VENV)/core
+	scripts/venv $(PYTHON) $(VENV) ".[docs]"
+	@touch $@
+
+docs: $(VENV)/docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
 
 test: $(VENV)/dev
 	scripts/system-packages
@@ -53,6 +66,13 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/random_response.py --plot docs/growth.svg
 	$(BIN)/python benchmarks/tables.py
+
+fuzz: $(VENV)/dev
+	$(BIN)/pytest --hypothesis-profile=long tests/properties tests/fuzz
+	$(BIN)/python scripts/fuzz --seconds $(SECONDS)
+
+package: $(VENV)/dev
+	$(BIN)/python scripts/package
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

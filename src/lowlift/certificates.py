@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
+from lowlift.files import read_json
 from lowlift.joint import Joint
 from lowlift.polytope import Polytope
 
@@ -46,6 +47,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 T = TypeVar("T")
 R = TypeVar("R")
+
+_FORMAT, _VERSION = "lowlift-certificate", 1
 
 #: Where the largest coordinate of v lies, for the jobs that the proof starts with.
 _EDGES = (1.0, 1 / 2, 1 / 3, 1 / 4)
@@ -86,7 +89,8 @@ class Certificate:
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write what a third party needs, with joint and criterion, to check the bound."""
-        Path(path).write_text(json.dumps(self.to_dict(), allow_nan=False), encoding="utf-8")
+        saved = {"format": _FORMAT, "version": _VERSION, **self.to_dict()}
+        Path(path).write_text(json.dumps(saved, allow_nan=False), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values; a gap that is not known is None."""
@@ -106,19 +110,13 @@ class Certificate:
                 nodes=int(saved["nodes"]),
                 tangents=tuple(tuple(map(float, point)) for point in saved["tangents"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InvalidInput(f"this is no certificate ({type(error).__name__}).") from error
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
         """Read a certificate; `verify_certificate` checks it."""
-        try:
-            saved = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InvalidInput(f"{Path(path).name} is no certificate.") from error
-        if not isinstance(saved, dict):
-            raise InvalidInput(f"{Path(path).name} is no certificate.")
-        return cls.from_dict(saved)
+        return cls.from_dict(read_json(path, _FORMAT, _VERSION))
 
 
 class State(NamedTuple):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -67,7 +68,7 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int) -> dict[str
         reason = getattr(error, "strerror", None) or "its name is not one of a file"
         raise InvalidInput(f"{name} cannot be read: {reason}.") from error
     try:
-        saved = json.loads(text, parse_constant=_refuse_constant)
+        saved = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{name} is no {what}, or is truncated: it is not JSON.") from error
     if not isinstance(saved, dict) or saved.get("format") != kind:
@@ -82,6 +83,13 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int) -> dict[str
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(word)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(digits)
+    return number
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

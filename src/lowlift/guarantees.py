@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from lowlift.criteria import LDP, AlphaLift, Chi2Lift, Criterion, L1Lift
+from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
 
 __all__ = ["guarantee_of"]
 
@@ -26,6 +26,8 @@ def guarantee_of(criterion: Criterion) -> str:
     No published value makes any sensitive value more than 2.719 times or less than 0.6065 times \
 as likely as it was before
     """
+    if not isinstance(criterion, BuiltIn):
+        return f"What {criterion} bounds is known to whoever wrote it."
     return f"{_promise(criterion)} {_READER}"
 
 

@@ -31,6 +31,8 @@ Seed: TypeAlias = int | np.random.Generator | None
 _FORMAT, _VERSION = "lowlift-release", 1
 #: What a damaged file may raise on the way to an object.
 _BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+#: Above every number of an audit, and small enough for a float.
+_LARGEST = 1e300
 _AUDITED = ("nmi", "mutual_information", "min_lift_leakage", "max_lift_leakage")
 
 
@@ -280,10 +282,10 @@ def _number(value: float) -> float | str:
 def _agree(stored: Any, recomputed: float) -> bool:
     if isinstance(stored, str) or math.isinf(recomputed):
         return bool(stored == _number(recomputed))
+    if not isinstance(stored, int | float) or abs(stored) > _LARGEST:
+        return False
     # Displayed floats may differ in their last digits between machines; the verdict may not.
-    return isinstance(stored, int | float) and math.isclose(
-        stored, recomputed, rel_tol=1e-9, abs_tol=1e-9
-    )
+    return math.isclose(stored, recomputed, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def _integer(value: Any) -> int:

@@ -2,7 +2,7 @@
 
 import typer
 
-from lowlift.cli import demo, files, paper, tables, web
+from lowlift.cli import demo, files, paper, reports, tables, web
 from lowlift.version import __version__
 
 __all__ = ["app"]
@@ -40,6 +40,7 @@ app.command()(files.verify)
 app.command()(files.estimate)
 app.command()(files.tradeoff)
 app.command()(files.show)
+app.command()(reports.report)
 app.add_typer(files.key, name="key")
 app.command()(web.web)
 app.command()(demo.demo)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lowlift.cli import options as o
+from lowlift.cli.reports import Pages
 
 __all__ = ["estimate", "key", "show", "tradeoff", "verify"]
 
@@ -117,30 +118,42 @@ def tradeoff(
     missing: o.Missing = "value",
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
+    report: o.ReportFile = None,
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
     """Run mechanisms over budgets on a table: what utility each bound costs."""
     from lowlift.cli import screens
     from lowlift.errors import InvalidInput
-    from lowlift.workflow import parse_numbers, tradeoff_curve, write_curve
+    from lowlift.workflow import (
+        audit_table,
+        parse_numbers,
+        report_of_curve,
+        tradeoff_of,
+        write_curve,
+    )
+    from lowlift.workflow.curves import bounds_of
     from lowlift.workflow.sanitizing import refuse_existing
 
     if out.suffix not in {".csv", ".svg", ".png"}:
         raise InvalidInput(f"a curve is written as .csv, .svg or .png; got {out.name!r}.")
     refuse_existing(out, force=force, source=source)
-    points = tradeoff_curve(
-        source,
-        o.asked_of(sensitive, released, bins, missing),
+    pages = Pages(report, None, out, force=force, source=source)
+    epsilons, splits = parse_numbers(epsilon, "epsilon"), parse_numbers(split, "split")
+    loosest = max(bounds_of(criterion, epsilons, splits, alpha), key=lambda bound: bound.epsilon)
+    asked = o.asked_of(sensitive, released, bins, missing)
+    found = audit_table(source, asked, loosest.criterion, engine=engine)
+    points = tradeoff_of(
+        found.audit.joint,
         criterion=criterion,
         mechanisms=mechanism.split(","),
-        epsilons=parse_numbers(epsilon, "epsilon"),
-        splits=parse_numbers(split, "split"),
+        epsilons=epsilons,
+        splits=splits,
         alpha=alpha,
         time_limit=time_limit,
-        engine=engine,
     )
     write_curve(points, out)
+    pages.write(lambda: report_of_curve(found, points))
     if json:
         screens.print_json([asdict(point) for point in points])
         return
@@ -153,6 +166,7 @@ def tradeoff(
     ]
     screens.table(("mechanism", "split", "ε", "NMI", "min-lift", "max-lift"), rows)
     typer.echo(f"Wrote {out}.")
+    pages.say()
 
 
 @key.command("new")

@@ -24,7 +24,9 @@ __all__ = [
     "MechanismName",
     "Missing",
     "OutFile",
+    "PublicReportFile",
     "Released",
+    "ReportFile",
     "Sensitive",
     "Source",
     "Split",
@@ -122,6 +124,24 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
 OutFile = Annotated[
     Path, typer.Option("-o", "--out", metavar="FILE", help="For example: -o release.json")
+]
+
+
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Also write a report, one page that stands alone (confidential), e.g. report.html.",
+    ),
+]
+PublicReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report-public",
+        metavar="FILE",
+        help="Also write the report's public form: nothing of S by X, no counts, e.g. public.html.",
+    ),
 ]
 
 

@@ -101,8 +101,10 @@ def _is_number(text: str) -> bool:
 
 
 def times(leakage: float) -> str:
-    """Return e**leakage as a factor."""
-    return f"{math.exp(leakage):.3g}" if leakage < 700 else "any number of"
+    """Return e**leakage as a factor, rounded up: it is said that no lift is larger."""
+    from lowlift.report.wording import at_most
+
+    return at_most(leakage) if leakage < math.inf else "any number of"
 
 
 def _verdict(audit: "Audit") -> str:
@@ -118,6 +120,11 @@ def _words(audit: "Audit") -> str:
             "rule it out."
         )
     less = times(audit.min_lift_leakage)
+    if not audit.is_satisfied:
+        return (
+            f"seeing a published value can make a sensitive value up to {more} times more, or "
+            f"{less} times less likely."
+        )
     return (
         f"seeing a published value makes no sensitive value more than {more} times more, or "
         f"{less} times less likely."
@@ -162,8 +169,12 @@ def _interval_lines(intervals: "LiftIntervals", audit: "Audit", rows: int) -> li
     )
     lines = [sample]
     if intervals.zero_cells:
-        pairs = f"{intervals.zero_cells:,} pairs of a sensitive and a released value"
-        lines.append(f"{pairs} never occur together: such a value rules the sensitive one out.")
+        from lowlift.report.wording import counted
+
+        one = intervals.zero_cells == 1
+        pairs = f"{counted(intervals.zero_cells, 'pair')} of a sensitive and a released value"
+        never = f"never {'occurs' if one else 'occur'} together"
+        lines.append(f"{pairs} {never}: such a value rules the sensitive one out.")
     if audit.is_satisfied and not intervals.supports(audit.criterion):
         lines.append("Warning: as a sample the table is too small to support the bound.")
     return lines

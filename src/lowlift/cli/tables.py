@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lowlift.cli import options as o
+from lowlift.cli.reports import Pages
 
 if TYPE_CHECKING:
     from lowlift.certificates import State
@@ -82,6 +83,9 @@ def audit(
     upper: o.Upper = None,
     alpha: o.Alpha = None,
     engine: o.Engine = None,
+    report: o.ReportFile = None,
+    report_public: o.PublicReportFile = None,
+    force: o.Force = False,
     json: o.Json = False,
 ) -> None:
     """Tell how much publishing columns as they are would reveal of the sensitive ones.
@@ -91,9 +95,12 @@ def audit(
     """
     from lowlift.cli import screens
     from lowlift.errors import InvalidInput
-    from lowlift.workflow import audit_table
+    from lowlift.workflow import audit_table, report_of
 
+    pages = Pages(report, report_public, force=force, source=sources[0])
     if all(source.endswith(".json") for source in sources):
+        if pages.is_wanted:
+            raise InvalidInput("a report is on a table or on one release: use lowlift report.")
         _audit_releases(sources, json)
         return
     if len(sources) > 1:
@@ -101,13 +108,16 @@ def audit(
     bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
     asked = o.asked_of(sensitive or [], released or [], bins, missing)
     found = audit_table(sources[0], asked, bound, engine=engine)
+    pages.write(lambda: report_of(found))
     if json:
         columns = {name: screens.audit_data(part) for name, part in found.columns}
         data = screens.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
         data |= {"rows": found.spec.rows, "columns": columns}
-        screens.print_json(data | {"sample": screens.interval_data(found.intervals)})
+        data |= {"sample": screens.interval_data(found.intervals)}
+        screens.print_json(data | pages.data)
     else:
         screens.audit_screen(found)
+        pages.say()
     raise typer.Exit(0 if found.is_satisfied else 1)
 
 
@@ -161,6 +171,8 @@ def design(
     encoding: o.Encoding = None,
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
+    report: o.ReportFile = None,
+    report_public: o.PublicReportFile = None,
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
@@ -170,11 +182,13 @@ def design(
     """
     from lowlift.cli import screens
     from lowlift.errors import BoundViolated
-    from lowlift.workflow import codebook_of
+    from lowlift.workflow import codebook_of, report_of
     from lowlift.workflow import design as run
     from lowlift.workflow.sanitizing import refuse_existing
 
     refuse_existing(out, public, force=force, source=source)
+    others = [out] if public is None else [out, public]
+    pages = Pages(report, report_public, *others, force=force, source=source)
     bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
     asked = o.asked_of(sensitive, released, bins, missing)
     with _searching(json) as progress:
@@ -196,13 +210,17 @@ def design(
     if book is not None and public is not None:
         book.to_json(public)
         warnings = list(book.warnings)
+    pages.write(lambda: report_of(made, round_to=round_to))
     if json:
         files = {"release": str(out), "codebook": None if public is None else str(public)}
-        screens.print_json(screens.design_data(made) | files | {"warnings": warnings})
-        return
-    screens.design_screen(made)
-    typer.echo(f"Wrote {out} (confidential){'' if public is None else f' and {public} (public)'}.")
-    screens.warn(warnings)
+        data = screens.design_data(made) | files | pages.data
+        screens.print_json(data | {"warnings": warnings})
+    else:
+        screens.design_screen(made)
+        also = "" if public is None else f" and {public} (public)"
+        typer.echo(f"Wrote {out} (confidential){also}.")
+        screens.warn(warnings)
+        pages.say()
 
 
 def apply(
@@ -266,13 +284,21 @@ def sanitize(
     seed: _Seed = None,
     unseen: _Unseen = "error",
     engine: o.Engine = None,
+    report: o.ReportFile = None,
+    report_public: o.PublicReportFile = None,
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
     """Design, publish and verify in one; writes release, codebook and receipt beside the output."""
     from lowlift.cli import screens
+    from lowlift.workflow import report_of
     from lowlift.workflow import sanitize as run
+    from lowlift.workflow.applying import receipt_path
 
+    receipt = receipt_path(out)
+    parts = ("release.json", "codebook.json", "receipt.json")
+    beside = [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
+    pages = Pages(report, report_public, Path(out), *beside, force=force, source=source)
     bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
     asked = o.asked_of(sensitive, released, bins, missing)
     options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)
@@ -292,6 +318,9 @@ def sanitize(
             apply_progress=drawing,
         )
     files = {name: str(path) for name, path in made.files.items()}
+    if made.verification.is_ok:
+        pages.write(lambda: report_of(made, round_to=round_to))
+        files |= pages.data
     if json:
         checks = [asdict(check) for check in made.verification.checks]
         data: dict[str, object] = {
@@ -308,6 +337,8 @@ def sanitize(
         if seed is None:
             typer.echo(f"To publish: {out}, {files['codebook']}.")
         screens.warn(made.warnings)
+        if made.verification.is_ok:
+            pages.say()
     raise typer.Exit(0 if made.verification.is_ok else 1)
 
 

@@ -43,7 +43,7 @@ def bar_chart_svg(
     width
         In inches; the height follows.
     most
-        The share at the right end, so that several charts have one scale.
+        The share at the right end; of a larger one only the number is shown.
     salt
         Makes ids differ from those of the same picture elsewhere on the page.
     """
@@ -57,19 +57,21 @@ def bar_chart_svg(
     names = [shortened(label, 22) for label in labels]
     left = min(1.75, 0.14 + _LETTER * max(map(len, names)))
     canvas = Canvas(width, 0.12 + _ROW * len(names))
-    scale = (width - left - _NUMBER) / (most or float(values.max()) or 1.0)
+    most = float(values.max()) if most is None else most
+    scale = (width - left - _NUMBER) / (most or 1.0)
     middles = [canvas.height - 0.06 - _ROW * (k + 0.5) for k in range(len(names))]
     for low, high, colour in ((first, values, BAR_COLOURS[1]), (0 * first, first, BAR_COLOURS[0])):
         boxes = [
             (left + scale * a, left + scale * b, y - 0.32 * _ROW, y + 0.32 * _ROW)
-            for a, b, y in zip(low.tolist(), high.tolist(), middles, strict=True)
-            if b > a
+            for k, (a, b, y) in enumerate(zip(low.tolist(), high.tolist(), middles, strict=True))
+            if b > a and not values[k] > most
         ]
         canvas.boxes(boxes, colour)
     canvas.lines([(left, 0.06, left, canvas.height - 0.06)], GRID, 1)
     for name, value, y in zip(names, values.tolist(), middles, strict=True):
         canvas.text(left - 0.06, y, name, 8.5, ha="right")
-        canvas.text(left + scale * value + 0.06, y, _percent(value), 8.5)
+        shown = value if value <= most else 0.0
+        canvas.text(left + scale * shown + 0.06, y, _percent(value), 8.5)
     root = svg_of(canvas.figure, title, f"{salt}/{title}")
     del root.attrib["width"], root.attrib["height"]
     return ET.tostring(root, encoding="unicode")

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from lowlift.errors import MissingExtra
 from lowlift.figures.axes import TEXT
-from lowlift.figures.svg import DPI
+from lowlift.figures.svg import DPI, writable
 
 __all__ = ["Canvas", "shortened"]
 
@@ -44,7 +44,7 @@ class Canvas:
     def text(self, x: float, y: float, words: str, size: float, **options: Any) -> None:
         """Write a word; `options` are those of matplotlib's text."""
         self._axes.text(
-            x, y, words, **{"va": "center_baseline", "fontsize": size, **TEXT, **options}
+            x, y, writable(words), **{"va": "center_baseline", "fontsize": size, **TEXT, **options}
         )
 
     def picture(

@@ -3,6 +3,7 @@
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -138,15 +139,15 @@ class _Map:
         self.is_raster = self.n_y >= _RASTER
         self.rows = [shortened(text, 22) for text in rows]
         self.columns = [shortened(text, 26) for text in columns]
-        words = [*self.rows, "breaks it"] if broken.any() else self.rows
-        self.left = min(1.75, 0.16 + _LETTER * max(map(len, words)))
+        # As if a column broke the bound: maps before and after stand in line.
+        self.left = min(1.75, 0.16 + _LETTER * max(map(len, [*self.rows, "breaks it"])))
         self.cell = (width - self.left - _BAR_ROOM) / self.n_y
         self.tall = self._row_height()
         longest = max(map(len, self.columns))
         self.is_turned = not self.is_raster and longest * _LETTER + 0.06 > self.cell
-        below = 0.1 + 0.068 * longest if self.is_turned else 0.22
+        self.below = 0.1 + 0.068 * longest if self.is_turned else 0.22
         above = 0.24 if broken.any() else 0.06
-        height = above + self.tall * self.n_s + below + (0.22 if x_label else 0.04)
+        height = above + self.tall * self.n_s + self.below + (0.22 if x_label else 0.04)
         self.canvas = Canvas(width, max(height, 1.9))
         self.top = self.canvas.height - above
         self.bottom = self.top - self.tall * self.n_s
@@ -226,7 +227,7 @@ class _Map:
             for y, name in enumerate(self.columns):
                 self.canvas.text(self._x(y + 0.5), low, name, 8.5, ha="center", va="top")
         if x_label:
-            self.canvas.text(self.left, 0.05, x_label, 9, va="bottom")
+            self.canvas.text(self.left, self.bottom - self.below - 0.14, x_label, 9, va="baseline")
 
     def draw_lifts(self, end: float) -> None:
         """Write the lift into each cell where there is room, the zeros up to 50 columns."""
@@ -255,7 +256,7 @@ class _Map:
         scale = np.linspace(end, -end, _STEPS)[:, None]
         canvas.picture(_painted(scale, end), (left, right, low, top))
         marks = [
-            (value, f"×{math.exp(value):.3g} {word}", True)
+            (value, f"×{_outward(value)} {word}", True)
             for value, word in ((budgets[1], "at most"), (-budgets[0], "at least"))
             if abs(value) <= end
         ]
@@ -306,6 +307,19 @@ def _apart(heights: Sequence[float]) -> list[float]:
         middle = (found[0] + found[1]) / 2
         found[:2] = [middle + _LINE / 2, middle - _LINE / 2]
     return found
+
+
+def _outward(value: float) -> str:
+    """Write e**value to three digits, rounded away from 1: a budget is not shown as less.
+
+    Examples
+    --------
+    >>> _outward(0.5), _outward(-0.5), _outward(0.0)
+    ('1.65', '0.606', '1')
+    """
+    rounding = ROUND_CEILING if value > 0 else ROUND_FLOOR
+    exact = Decimal(math.exp(min(value, 700.0)))
+    return f"{Context(prec=3, rounding=rounding).create_decimal(exact).normalize():g}"
 
 
 def _lift(value: float) -> str:

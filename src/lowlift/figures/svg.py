@@ -1,19 +1,24 @@
 """Figures of matplotlib as SVG that is safe in a page, and as PNG."""
 
+import contextlib
 import io
 import re
 import threading
+import warnings
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DPI", "png_of", "svg_of"]
+__all__ = ["DPI", "png_of", "svg_of", "writable"]
 
 DPI = 150
 #: matplotlib's settings are shared by all threads.
 _LOCK = threading.Lock()
+#: What XML cannot hold: control characters, halves of surrogate pairs.
+_UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def png_of(figure: "Figure") -> bytes:
@@ -22,9 +27,28 @@ def png_of(figure: "Figure") -> bytes:
 
     buffer = io.BytesIO()
     canvas: Any = FigureCanvasAgg(figure)
-    with _LOCK:
+    with _LOCK, _no_warnings():
         canvas.print_png(buffer, metadata={"Software": None})
     return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Keep matplotlib from naming the letters that its fonts lack: they are data."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
+
+
+def writable(text: str) -> str:
+    r"""Return text with what XML cannot hold replaced.
+
+    Examples
+    --------
+    >>> writable("a\x01b")
+    'a�b'
+    """
+    return _UNWRITABLE.sub("�", text)
 
 
 def svg_of(figure: "Figure", title: str, salt: str) -> ET.Element:
@@ -36,12 +60,13 @@ def svg_of(figure: "Figure", title: str, salt: str) -> ET.Element:
     canvas: Any = FigureCanvasSVG(figure)
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": salt, "svg.id": None}
-    with _LOCK, rc_context(settings):
+    with _LOCK, _no_warnings(), rc_context(settings):
         canvas.print_svg(buffer, metadata=nothing)
     figure.dpi = DPI  # which the canvas has changed
-    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", buffer.getvalue(), count=2)
+    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", writable(buffer.getvalue()), count=2)
     drawn = ET.fromstring(text.replace("xlink:href", "href"))  # noqa: S314 (written above)
     root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img"})
+    title = writable(title)
     root.attrib |= {"aria-label": title} | drawn.attrib
     # What matplotlib's style sheet says, which would also hold for the page around.
     root.attrib |= {"stroke-linejoin": "round", "stroke-linecap": "butt"}

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from lowlift.audit import Audit
 from lowlift.kernels.lift import log_or_minus_inf
 from lowlift.report.records import Table
-from lowlift.report.wording import counted, percent, shown, times
+from lowlift.report.wording import cell, counted, percent, shown, times
 
 __all__ = ["Shown", "arranged", "output_names", "riskiest"]
 
@@ -16,6 +16,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: A heat map has at most so many rows and columns; the riskiest are kept.
 _MOST_ROWS, _MOST_COLUMNS = 40, 200
+#: Beyond this many columns they have numbers in place of names.
+_NAMED = 50
 _RISKIEST, _OUTPUTS = 12, 3
 
 
@@ -44,7 +46,7 @@ def arranged(audit: Audit, names: tuple[str, ...], what: str) -> Shown:
     names
         The names of its outputs.
     what
-        What they are, for the note: "value" or "published value".
+        What they are, for the note: "values of X" or "published values".
     """
     logs = log_or_minus_inf(audit.lift)
     columns, rows = np.arange(logs.shape[1]), np.arange(logs.shape[0])
@@ -52,9 +54,11 @@ def arranged(audit: Audit, names: tuple[str, ...], what: str) -> Shown:
     if len(columns) > _MOST_COLUMNS:
         columns = np.argsort(-_risk(logs, 0), kind="stable")[:_MOST_COLUMNS]
         notes.append(
-            f"The {_MOST_COLUMNS} riskiest of {counted(logs.shape[1], what)}, riskiest first; "
+            f"The {_MOST_COLUMNS} riskiest of {logs.shape[1]:,} {what}, riskiest first; "
             f"{logs.shape[1] - _MOST_COLUMNS:,} are not shown."
         )
+    elif len(columns) > _NAMED:
+        notes.append(f"{len(columns)} {what} in the order of the table.")
     if len(rows) > _MOST_ROWS:
         rows = np.sort(np.argsort(-_risk(logs, 1), kind="stable")[:_MOST_ROWS])
         hidden = logs.shape[0] - _MOST_ROWS
@@ -78,7 +82,9 @@ def output_names(audit: Audit, texts: tuple[str, ...] | None) -> tuple[str, ...]
     return tuple(shown(label) for label in audit.channel.y_labels)
 
 
-def riskiest(raw: Audit, published: Audit | None, names: tuple[str, ...]) -> Table:
+def riskiest(
+    raw: Audit, published: Audit | None, names: tuple[str, ...], *, is_judged: bool = True
+) -> Table:
     """Return the riskiest values of X as they are, and what became of them.
 
     Parameters
@@ -89,25 +95,30 @@ def riskiest(raw: Audit, published: Audit | None, names: tuple[str, ...]) -> Tab
         The audit of what is published instead.
     names
         The names of its outputs.
+    is_judged
+        Whether there is one bound to judge them by.
     """
-    order = np.argsort(-_risk(log_or_minus_inf(raw.lift), 0), kind="stable")
-    order = order[:_RISKIEST]
-    s_labels = [shown(label) for label in raw.joint.s_labels]
+    # Of values as risky as each other, the most common first.
+    order = np.lexsort((-raw.p_y, -_risk(log_or_minus_inf(raw.lift), 0)))[:_RISKIEST]
+    s_labels = [cell(shown(label)) for label in raw.joint.s_labels]
     rows = []
     for x in order.tolist():
         lifts = raw.lift[:, x]
         high, low = int(lifts.argmax()), int(lifts.argmin())
         row = [
-            shown(raw.joint.x_labels[x]),
+            cell(shown(raw.joint.x_labels[x])),
             percent(float(raw.p_y[x])),
             f"{times(float(lifts[high]))} {s_labels[high]}",
             f"{times(float(lifts[low]))} {s_labels[low]}",
-            "yes" if raw.allowed[x] else "no",
         ]
+        if is_judged:
+            row.append("yes" if raw.allowed[x] else "no")
         if published is not None:
             row += _became(published, x, names)
         rows.append(tuple(row))
-    head = ["value", "share", "most more likely", "most less likely", "allowed as it is"]
+    head = ["value", "share", "raises most", "lowers most"]
+    if is_judged:
+        head.append("allowed as it is")
     if published is not None:
         head += ["published as", "then at most", "then at least"]
     numeric = (1, 6, 7) if published is not None else (1,)
@@ -124,7 +135,7 @@ def _became(published: Audit, x: int, names: tuple[str, ...]) -> list[str]:
     outputs = channel.entry_outputs[entries]
     shares = channel.member_weights[entries] / channel.denominator
     words = [
-        names[y] if share == 1 else f"{names[y]} ({percent(float(share))})"
+        cell(names[y]) if share == 1 else f"{cell(names[y])} ({percent(float(share))})"
         for y, share in zip(outputs[:_OUTPUTS].tolist(), shares[:_OUTPUTS], strict=True)
     ]
     if len(outputs) > _OUTPUTS:

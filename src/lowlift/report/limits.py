@@ -11,8 +11,8 @@ __all__ = ["ADVERSARY", "Scope", "limits_of", "public_limits"]
 
 ADVERSARY = (
     "Someone who knows how the sensitive and the released values are distributed together in the "
-    "table (P_SX), knows the channel, the codebook and this software, and sees the published value "
-    "of one record. They know neither that record's own released value nor the key of keyed draws."
+    "table, knows the channel, the codebook and this software, and sees the published value of "
+    "one record. They know neither that record's own released value nor the key of keyed draws."
 )
 
 _OTHER = Limit(
@@ -43,6 +43,12 @@ _SAMPLE = Limit(
     "The bound is exact for the table it was designed on. If that table is a sample of a larger "
     "population, its counts are estimates of the population's.",
 )
+_UNCHECKED = Limit(
+    "Not checked on this table",
+    "The sensitive columns are not in the table that was published from: the bound is the one of "
+    "the table it was designed on.",
+    is_warning=True,
+)
 
 
 class Scope(NamedTuple):
@@ -55,10 +61,10 @@ class Scope(NamedTuple):
     publication: Publication | None
 
 
-def limits_of(scope: Scope) -> tuple[Limit, ...]:
+def limits_of(scope: Scope, *, is_release: bool) -> tuple[Limit, ...]:
     """Return what is not promised, warnings about this very release first."""
     found = [*_of_publication(scope.publication), *_of_columns(scope), _sample(scope)]
-    zeros = _zeros(scope.audit)
+    zeros = _zeros(scope.audit, is_release)
     found += [zeros] if zeros else []
     if scope.origin is not None and scope.origin.from_data:
         names = joined(scope.origin.from_data)
@@ -77,6 +83,8 @@ def public_limits(publication: Publication | None) -> tuple[Limit, ...]:
         # The reason in brackets may count.
         words = item.partition(" (")[0]
         found.append(Limit("Outside the guarantee", f"{words[:1].upper()}{words[1:]}.", True))
+    if publication is not None and not publication.checked_on_this_table:
+        found.append(_UNCHECKED)
     return (*found, _SAMPLE, _OTHER, _COLUMNS, _REPEATED, _MEMBERSHIP, _CHANCE)
 
 
@@ -94,11 +102,7 @@ def _of_publication(publication: Publication | None) -> list[Limit]:
         )
         found.append(Limit("Kept columns", text))
     if not publication.checked_on_this_table:
-        text = (
-            "The sensitive columns are not in the table that was published from: the bound is the "
-            "one of the table it was designed on."
-        )
-        found.append(Limit("Not checked on this table", text, True))
+        found.append(_UNCHECKED)
     return found
 
 
@@ -130,7 +134,7 @@ def _sample(scope: Scope) -> Limit:
     return Limit(_SAMPLE.name, text)
 
 
-def _zeros(audit: Audit) -> Limit | None:
+def _zeros(audit: Audit, is_release: bool) -> Limit | None:
     cells = int((audit.joint.masses == 0).sum())
     if not cells:
         return None
@@ -139,6 +143,6 @@ def _zeros(audit: Audit) -> Limit | None:
         f"{counted(cells, 'pair')} of a sensitive and a released value never occur together: "
         "publishing such a value as it is rules the sensitive one out."
     )
-    if ruled_out:
+    if ruled_out and is_release:
         text += f" {counted(ruled_out, 'such pair')} remain in what is published."
-    return Limit("Values that never occur together", text, bool(ruled_out))
+    return Limit("Values that never occur together", text, is_warning=ruled_out > 0)

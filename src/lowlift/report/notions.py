@@ -1,18 +1,18 @@
 """What a bound means in the words of other notions of privacy, promised and measured."""
 
 import math
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import NamedTuple
 
 import numpy as np
 
 from lowlift.audit import Audit
-from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
+from lowlift.criteria import LDP, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.measures import bayes_vulnerability
 from lowlift.report.records import Table
 from lowlift.report.wording import at_least, at_most, percent, times
 
-__all__ = ["Ends", "ends_of", "notions", "promised_notions"]
+__all__ = ["Ends", "closeness", "ends_of", "notions", "promised_notions"]
 
 _NOT = "not bounded"
 
@@ -42,8 +42,16 @@ def ends_of(criterion: Criterion) -> Ends:
     return Ends(math.inf, math.inf)
 
 
-def _closeness(criterion: Criterion, ends: Ends) -> float:
-    """Return the largest total variation between P(s|y) and P(s) that the criterion allows."""
+def closeness(criterion: Criterion) -> float:
+    """Return the largest total variation between P(s|y) and P(s) that follows from a criterion.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP
+    >>> round(closeness(ALIP(0.5, 0.5)), 4), closeness(ALIP(math.inf, math.inf))
+    (0.2449, 1.0)
+    """
+    ends = ends_of(criterion)
     if isinstance(criterion, LDP):
         return math.tanh(criterion.epsilon / 4) if criterion.epsilon < 700 else 1.0
     if isinstance(criterion, L1Lift | Chi2Lift):
@@ -59,8 +67,7 @@ def _promises(criterion: Criterion) -> dict[str, str]:
     ends = ends_of(criterion)
     both = Decimal(ends.lower) + Decimal(ends.upper)
     ratio = Decimal(criterion.epsilon) if isinstance(criterion, LDP) else both
-    closeness = _closeness(criterion, ends)
-    is_known = not isinstance(criterion, AlphaLift) or math.isfinite(ends.upper)
+    distance = closeness(criterion)
     up = f"×{at_most(ends.upper)}"
     return {
         "more": up if math.isfinite(ends.upper) else _NOT,
@@ -68,7 +75,7 @@ def _promises(criterion: Criterion) -> dict[str, str]:
         "ldp": f"{_up(ratio)} nats" if ratio.is_finite() else _NOT,
         "beta": _up(_safe(math.expm1(ends.upper))) if ends.upper < 700 else _NOT,
         "delta": f"{_up(Decimal(max(ends)))} nats" if both.is_finite() else _NOT,
-        "close": _up(_safe(closeness)) if is_known and closeness < 1 else _NOT,
+        "close": _up(_safe(distance)) if distance < 1 else _NOT,
         "guess": f"{up} as often" if ends.upper < 700 else _NOT,
     }
 
@@ -86,6 +93,8 @@ def _up(value: Decimal) -> str:
     >>> _up(Decimal(1)), _up(Decimal("0.2441"))
     ('1', '0.245')
     """
+    if value >= 10**6:
+        return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(value):.3e}"
     return f"{value.quantize(Decimal('0.001'), ROUND_CEILING).normalize():f}"
 
 

@@ -9,7 +9,7 @@ from lowlift.audit import Audit
 from lowlift.codebook import Codebook
 from lowlift.encodings import Encoded
 from lowlift.report.records import Table
-from lowlift.report.wording import counted, percent, shown, times
+from lowlift.report.wording import cell, counted, percent, shown, times
 
 __all__ = ["Shares", "channel_table", "public_channel_table", "shares_after", "shares_before"]
 
@@ -19,11 +19,12 @@ _OUTPUTS, _MEMBERS, _BARS = 60, 6, 24
 
 
 class Shares(NamedTuple):
-    """Bars: names, shares, and the part of each that is drawn dark."""
+    """Bars: names, shares, the part of each that is drawn dark, and the longest that is drawn."""
 
-    names: tuple[str, ...]
+    labels: tuple[str, ...]
     shares: Floats
     parts: Floats
+    most: float
 
 
 def channel_table(encoded: Encoded) -> Table:
@@ -35,10 +36,10 @@ def channel_table(encoded: Encoded) -> Table:
     for y in order:
         members, weights = channel.atom(y)
         masses = p_x[members] * np.array(weights, np.float64)
-        words = _mixture([shown(labels[x]) for x in members], masses / masses.sum())
+        words = _mixture([cell(shown(labels[x])) for x in members], masses / masses.sum())
         lifts = audit.lift[:, y]
         extremes = times(float(lifts.max())), times(float(lifts.min()))
-        rows.append((encoded.texts[y], percent(float(audit.p_y[y])), words, *extremes))
+        rows.append((cell(encoded.texts[y]), percent(float(audit.p_y[y])), words, *extremes))
     head = ("published", "share", "stands for", "largest lift", "smallest lift")
     caption = f"{_some(len(rows), channel.n_y)}, by share, and the values of X behind each."
     return Table(caption, head, tuple(rows), (1, 3, 4), channel.n_y - len(rows))
@@ -48,13 +49,13 @@ def public_channel_table(book: Codebook) -> Table:
     """Return the outputs in their order: what each stands for, in the codebook's intervals."""
     rows = []
     for y, text in enumerate(book.texts[:_OUTPUTS]):
-        names = [shown(book.x_labels[x]) for x in book.members[y]]
+        names = [cell(shown(book.x_labels[x])) for x in book.members[y]]
         pairs = sorted(zip(names, book.p_x_given_y[y], strict=True), key=lambda pair: -pair[1][0])
         words = [
-            name if len(pairs) == 1 else f"{name} {low:.0%} to {high:.0%}"
+            name if len(pairs) == 1 else f"{name} {100 * low:.6g}% to {100 * high:.6g}%"
             for name, (low, high) in pairs[:_MEMBERS]
         ]
-        rows.append((text, "; ".join(_cut(words, len(pairs)))))
+        rows.append((cell(text), "; ".join(_cut(words, len(pairs)))))
     hidden = len(book.texts) - len(rows)
     caption = f"{_some(len(rows), len(book.texts))}, and the values of X behind each."
     return Table(caption, ("published", "stands for"), tuple(rows), (), hidden)
@@ -83,7 +84,7 @@ def shares_before(raw: Audit, encoded: Encoded | None) -> Shares:
     p_x = raw.joint.p_x
     kept = p_x if encoded is None else _kept(encoded)
     names = [shown(label) for label in raw.joint.x_labels]
-    return _most(names, p_x, kept, "other values")
+    return _most(names, p_x, kept, "others")
 
 
 def shares_after(encoded: Encoded) -> Shares:
@@ -91,7 +92,7 @@ def shares_after(encoded: Encoded) -> Shares:
     channel, p_y = encoded.channel, encoded.release.audit.p_y
     own = _own(encoded) * p_x_of_entries(encoded)
     kept = np.asarray(np.bincount(channel.entry_outputs, own, channel.n_y), np.float64)
-    return _most(list(encoded.texts), p_y, kept, "other published values")
+    return _most(list(encoded.texts), p_y, kept, "others")
 
 
 def p_x_of_entries(encoded: Encoded) -> Floats:
@@ -117,11 +118,12 @@ def _kept(encoded: Encoded) -> Floats:
 
 
 def _most(names: list[str], shares: Floats, parts: Floats, rest: str) -> Shares:
-    """Return all bars in their order, or the longest and one for the rest."""
+    """Return all bars in their order, or the longest and one number for the rest."""
     if len(names) <= _BARS:
-        return Shares(tuple(names), shares, np.minimum(parts, shares))
+        return Shares(tuple(names), shares, np.minimum(parts, shares), float(shares.max()))
     order = np.argsort(-shares, kind="stable")
     first, last = order[: _BARS - 1], order[_BARS - 1 :]
     found = [names[k] for k in first.tolist()]
     both = [np.append(part[first], part[last].sum()) for part in (shares, parts)]
-    return Shares((*found, f"{len(last):,} {rest}"), both[0], np.minimum(both[1], both[0]))
+    labels, parts = (*found, f"{len(last):,} {rest}"), np.minimum(both[1], both[0])
+    return Shares(labels, both[0], parts, float(shares.max()))

@@ -1,9 +1,10 @@
 """The public form of a report: what the codebook already says, and the promise.
 
 It shows the verdict and the budgets, what is not promised, the channel as the codebook gives it,
-and the published file's hash. Probabilities, and how much of X survives, are given no finer than
-`round_to`. It leaves out everything that depends on S beyond the verdict (labels and names of S,
-lifts, leakages, the best guess, proven bounds, curves), every count, P(x), the name and hash of
+and the published file's hash; beyond the codebook only the names of the released columns, the
+mechanism and how rows were drawn. Probabilities, and how much of X survives, are given no finer
+than `round_to`. It leaves out everything that depends on S beyond the verdict (labels and names of
+S, lifts, leakages, the best guess, proven bounds, curves), every count, P(x), the name and hash of
 the input, and the fingerprint of the channel, which would let a reader test guesses of its exact
 weights.
 """
@@ -21,7 +22,7 @@ from lowlift.report.notions import promised_notions
 from lowlift.report.outputs import public_channel_table
 from lowlift.report.provenance import Made, public_provenance
 from lowlift.report.records import Limit, Number, Origin, Publication, Table, Verdict
-from lowlift.report.verdicts import public_verdict
+from lowlift.report.verdicts import promise_in_full, public_verdict, with_uncovered
 
 __all__ = ["Public", "public_of"]
 
@@ -35,9 +36,9 @@ class Public:
 
     title: str
     is_release: bool
-    is_curve: bool
     holds: bool
     verdict: Verdict
+    promise: str
     limits: tuple[Limit, ...]
     words: Table
     utility: tuple[Number, ...]
@@ -47,6 +48,9 @@ class Public:
     warnings: tuple[str, ...] = ()
     adversary: str = ADVERSARY
     is_public: bool = True
+    curve_source: str = ""
+    salt: str = ""
+    is_curve: bool = False
     riskiest: None = None
     lift_before_svg: None = None
     lift_after_svg: None = None
@@ -69,7 +73,6 @@ def public_of(
     *,
     title: str,
     holds: bool,
-    is_curve: bool,
     origin: Origin | None,
     publication: Publication | None,
     round_to: float,
@@ -80,8 +83,8 @@ def public_of(
     if encoded is not None and isinstance(criterion, BuiltIn):
         book = Codebook.of(encoded, round_to=round_to)
     verdict = public_verdict(criterion, encoded is not None, subject.is_certified, holds)
-    if is_curve:
-        verdict = Verdict("Trade-off", "plain", "The curve itself is confidential.", "")
+    uncovered = "" if publication is None else publication.uncovered
+    verdict = with_uncovered(verdict, uncovered)
     utility = []
     if encoded is not None:
         kept, changed = (
@@ -92,15 +95,16 @@ def public_of(
     return Public(
         title,
         encoded is not None,
-        is_curve,
-        holds,
+        holds and not uncovered,
         verdict,
+        promise_in_full(criterion, holds),
         public_limits(publication),
         promised_notions(criterion),
         tuple(utility),
         None if book is None else public_channel_table(book),
         public_provenance(subject, encoded, made, origin, publication),
-        () if book is None else book.warnings,
+        # The other warning is about exact weights, which are not shown here.
+        tuple(text for text in (book.warnings if book else ()) if text.startswith("intervals")),
     )
 
 

@@ -10,6 +10,7 @@ from lowlift.audit import Audit, audit
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.encodings import Encoded
+from lowlift.errors import InvalidInput
 from lowlift.figures import (
     LegendEntry,
     bar_chart_svg,
@@ -24,7 +25,13 @@ from lowlift.report.notions import ends_of, notions
 from lowlift.report.provenance import Made, provenance_of
 from lowlift.report.public import Public, public_of
 from lowlift.report.records import Limit, Number, Origin, Point, Publication, Table, Verdict
-from lowlift.report.verdicts import curve_verdict, numbers_of, verdict_of
+from lowlift.report.verdicts import (
+    curve_verdict,
+    numbers_of,
+    promise_in_full,
+    verdict_of,
+    with_uncovered,
+)
 from lowlift.report.wording import percent
 from lowlift.sampling import LiftIntervals
 
@@ -68,6 +75,10 @@ class Report:
         The step of all probabilities in the public form, 0.01 or more.
     made_at
         When, in words.
+    curve_source
+        The file that `points` were read from; empty when they were computed for this report.
+    salt
+        Makes the ids of sections and pictures differ from those of another report on a page.
 
     Examples
     --------
@@ -91,6 +102,8 @@ class Report:
     is_curve: bool = False
     round_to: float = 0.01
     made_at: str = field(default_factory=_now)
+    curve_source: str = ""
+    salt: str = ""
 
     @classmethod
     def of_release(cls, encoded: Encoded, **facts: object) -> "Report":
@@ -122,9 +135,21 @@ class Report:
         """Whether this is the public form; see `public`."""
         return False
 
+    @property
+    def uncovered(self) -> str:
+        """Why the bound does not cover all that was published; empty when it does."""
+        return "" if self.publication is None else self.publication.uncovered
+
     @cached_property
     def holds(self) -> bool:
-        """Whether every exact audit holds: of what is published, and of each sensitive column."""
+        """Whether every exact audit holds: of what is published, and of each sensitive column.
+
+        And nothing was published beside that the bound does not cover.
+        """
+        return self._is_satisfied and not self.uncovered
+
+    @cached_property
+    def _is_satisfied(self) -> bool:
         parts = (self.subject, *(part for _, part in self.columns))
         return all(part.is_certified and part.is_satisfied for part in parts)
 
@@ -137,14 +162,21 @@ class Report:
 
     @cached_property
     def public(self) -> Public:
-        """The form that may be published: nothing of S by X, no counts, no hash of the input."""
+        """The form that may be published: nothing of S by X, no counts, no hash of the input.
+
+        Raises
+        ------
+        InvalidInput
+            For a trade-off, of which every point tells of S by X.
+        """
+        if self.is_curve:
+            raise InvalidInput("a trade-off has no public form: every point tells of S by X.")
         return public_of(
             self.subject,
             self.encoded,
             self._made,
             title=self.title,
-            holds=self.holds,
-            is_curve=self.is_curve,
+            holds=self._is_satisfied,
             origin=self.origin,
             publication=self.publication,
             round_to=max(self.round_to, 0.01),
@@ -179,7 +211,13 @@ class Report:
             upper_bound=self.upper_bound,
             guesses=self.guesses,
         )
-        return verdict_of(self.raw, self.published, self.holds, names, numbers)
+        found = verdict_of(self.raw, self.published, self._is_satisfied, names, numbers)
+        return with_uncovered(found, self.uncovered)
+
+    @property
+    def promise(self) -> str:
+        """What is promised; empty for a trade-off, which has many bounds."""
+        return "" if self.is_curve else promise_in_full(self.raw.criterion, self.holds)
 
     @property
     def adversary(self) -> str:
@@ -192,7 +230,7 @@ class Report:
         scope = limits.Scope(
             self.subject, self.intervals, self.columns, self.origin, self.publication
         )
-        return limits.limits_of(scope)
+        return limits.limits_of(scope, is_release=self.is_release)
 
     @cached_property
     def words(self) -> Table | None:
@@ -202,7 +240,7 @@ class Report:
     @cached_property
     def riskiest(self) -> Table | None:
         """The riskiest values, and what became of them."""
-        return lifts.riskiest(self.raw, self.published, self._names)
+        return lifts.riskiest(self.raw, self.published, self._names, is_judged=not self.is_curve)
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
@@ -240,14 +278,14 @@ class Report:
     def shown_before(self) -> lifts.Shown:
         """The lifts of X as it is that are drawn."""
         names = lifts.output_names(self.raw, None)
-        return lifts.arranged(self.raw, names, "value of X")
+        return lifts.arranged(self.raw, names, "values of X")
 
     @cached_property
     def shown_after(self) -> lifts.Shown | None:
         """The lifts of what is published that are drawn."""
         if self.published is None:
             return None
-        return lifts.arranged(self.published, self._names, "published value")
+        return lifts.arranged(self.published, self._names, "published values")
 
     @cached_property
     def lift_before_svg(self) -> str:
@@ -277,6 +315,7 @@ class Report:
             limit=colour_limit(parts, lower, upper),
             refused=None if self.is_curve else part.refused,
             x_label=what,
+            salt=self.salt,
         )
 
     @cached_property
@@ -284,7 +323,7 @@ class Report:
         """P(x), and how much of it is published as it is, as bars."""
         shares = outputs.shares_before(self.raw, self.encoded)
         title = "Shares of the values of X before"
-        return bar_chart_svg(shares.names, shares.shares, parts=shares.parts, title=title)
+        return bar_chart_svg(**shares._asdict(), title=title, salt=self.salt)
 
     @cached_property
     def shares_after_svg(self) -> str | None:
@@ -293,7 +332,7 @@ class Report:
             return None
         shares = outputs.shares_after(self.encoded)
         title = "Shares of the published values after"
-        return bar_chart_svg(shares.names, shares.shares, parts=shares.parts, title=title)
+        return bar_chart_svg(**shares._asdict(), title=title, salt=self.salt)
 
     @property
     def _mark(self) -> tradeoffs.Mark | None:
@@ -310,7 +349,7 @@ class Report:
         """Utility and leakages over the budget, this release marked; empty without points."""
         panels = tradeoffs.curve_panels(self.points, self._mark) if self.points else []
         return tuple(
-            panel_svg(panel, width=3.9, height=3.0, salt=f"curve-{k}")
+            panel_svg(panel, width=3.9, height=3.0, salt=f"{self.salt}curve-{k}")
             for k, panel in enumerate(panels)
         )
 

@@ -98,7 +98,7 @@ def curve_panels(points: Sequence[Point], mark: Mark | None) -> list[Panel]:
 
 def side_by_side(points: Sequence[Point], mark: Mark | None) -> Table:
     """Return the mechanisms at the release's budget, or at every budget without a release."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     some = list(points)
     if mark is not None:
         name = f"{mark.name or 'given channel'} (this release)"
@@ -112,14 +112,22 @@ def side_by_side(points: Sequence[Point], mark: Mark | None) -> Table:
         word = "yes" if point.is_satisfied else "no"
         rows.append((point.mechanism, f"{point.epsilon:g}", *cells, word))
     names = ("mechanism", "budget ε", "information kept", "proven at most")
-    head = (*names, "leakage above", "leakage below", "bound holds")
+    head: tuple[str, ...] = (*names, "leakage above", "leakage below", "bound holds")
     caption = (
-        "The mechanisms side by side at this budget; leakages in nats."
+        "The mechanisms side by side at this budget, or the nearest one; leakages in nats."
         if mark is not None
-        else "Every release on the curve; leakages in nats."
+        else "The releases on the curve; leakages in nats."
     )
-    hidden = max(0, len(rows) - _ROWS)
-    return Table(caption, head, tuple(rows[:_ROWS]), (1, 2, 3, 4, 5), hidden)
+    if any(row[3] for row in rows):
+        caption += " Proven: what no mechanism exceeds, for optimal-merging no merging of values."
+    else:
+        head, rows = _without(head, 3), [_without(row, 3) for row in rows]
+    numeric = tuple(range(1, len(head) - 1))
+    return Table(caption, head, tuple(rows[:_ROWS]), numeric, max(0, len(rows) - _ROWS))
+
+
+def _without(cells: tuple[str, ...], place: int) -> tuple[str, ...]:
+    return cells[:place] + cells[place + 1 :]
 
 
 def _nearest(points: Sequence[Point], epsilon: float) -> list[Point]:

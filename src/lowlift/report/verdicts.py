@@ -4,15 +4,31 @@ import math
 from collections.abc import Sequence
 
 from lowlift.audit import Audit
-from lowlift.criteria import Criterion
+from lowlift.criteria import AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.guarantees import guarantee_of
-from lowlift.report.notions import Ends, ends_of
+from lowlift.report.notions import Ends, closeness, ends_of
 from lowlift.report.records import Number, Verdict
 from lowlift.report.wording import at_least, at_most, counted, joined, percent, times
 
-__all__ = ["curve_verdict", "numbers_of", "promise_of", "public_verdict", "verdict_of"]
+__all__ = [
+    "curve_verdict",
+    "numbers_of",
+    "promise_in_full",
+    "promise_of",
+    "public_verdict",
+    "verdict_of",
+    "with_uncovered",
+]
 
 HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
+EMPTY = "Nothing is bounded"
+BEYOND = "Not for all that was published"
+_TONES = {HOLDS: "good", FAILS: "bad", UNPROVEN: "plain", EMPTY: "plain", BEYOND: "bad"}
+_NOTHING = "This bound is always kept, whatever is published: it promises nothing."
+_EXACT = (
+    "Decided exactly, in whole numbers: the counts of the table and the weights by which values "
+    "are drawn. The numbers shown are rounded."
+)
 
 
 def promise_of(criterion: Criterion) -> str:
@@ -27,9 +43,13 @@ times as likely as it was'
     >>> promise_of(MaxLift(0.0))
     'seeing a published value tells nothing about the sensitive values'
     """
+    if not isinstance(criterion, BuiltIn):
+        return f"what a published value tells satisfies {criterion}"
     ends = ends_of(criterion)
     if ends == Ends(0.0, 0.0):
         return "seeing a published value tells nothing about the sensitive values"
+    if math.isinf(criterion.lower) and math.isinf(criterion.upper):
+        return "nothing is bounded"
     sides = []
     if math.isfinite(ends.upper):
         sides.append(f"more than {at_most(ends.upper)} times")
@@ -38,7 +58,50 @@ times as likely as it was'
     if sides:
         words = " or ".join(sides)
         return f"seeing a published value makes no sensitive value {words} as likely as it was"
-    return "on average over the sensitive values, seeing a published value changes little"
+    return _on_average(criterion)
+
+
+def is_empty(criterion: Criterion) -> bool:
+    """Return whether every release satisfies the criterion.
+
+    Examples
+    --------
+    >>> is_empty(L1Lift(math.inf, 2.0)), is_empty(L1Lift(math.inf, 0.5))
+    (True, False)
+    """
+    if not isinstance(criterion, BuiltIn) or math.isfinite(criterion.lower):
+        return False
+    if isinstance(criterion, L1Lift):  # two distributions differ by 2 at most
+        return criterion.upper >= math.log(3)
+    if isinstance(criterion, AlphaLift) and criterion.alpha == 1:  # lifts average to 1
+        return True
+    return math.isinf(criterion.upper)
+
+
+def _on_average(criterion: Criterion) -> str:
+    lower, upper = criterion.lower, criterion.upper
+    share = closeness(criterion)
+    if isinstance(criterion, L1Lift | Chi2Lift) and share < 1:
+        moved = f"{math.ceil(share * (1 + 1e-12) * 1000) / 10:g}%"
+        words = f"moves at most {moved} of the belief in some sensitive values to others"
+        return f"seeing a published value {words}"
+    if isinstance(criterion, AlphaLift):
+        sides = []
+        if math.isfinite(upper):
+            sides.append(f"more than {at_most(upper)} times as likely")
+        if math.isfinite(lower):
+            sides.append(f"more than {at_most(lower)} times less likely")
+        words = " or ".join(sides)
+        return f"seeing a published value makes the sensitive values, on average, no {words}"
+    return "what a published value tells stays within the bound that was asked for"
+
+
+def promise_in_full(criterion: Criterion, holds: bool) -> str:
+    """Return the promise in the codebook's words, or that there is none."""
+    if not isinstance(criterion, BuiltIn):
+        return "What this criterion bounds is known to whoever wrote it."
+    words = guarantee_of(criterion).partition(" This holds for a reader")[0]
+    return words if holds else f"Asked for, but not kept: {words}"
 
 
 def _measured(audit: Audit) -> str:
@@ -74,9 +137,10 @@ def verdict_of(
     """
     subject = published or raw
     columns = joined(list(names)) if names else "X"
-    detail = guarantee_of(raw.criterion) if published is not None or holds else ""
-    word, tone = _word(subject, holds)
-    if word == HOLDS:
+    word = _word(raw.criterion, subject.is_certified, holds)
+    if word == EMPTY:
+        sentence = _NOTHING
+    elif word == HOLDS:
         start = (
             "This release keeps its promise" if published else f"{columns} may be published as is"
         )
@@ -91,30 +155,41 @@ def verdict_of(
             "This release breaks its promise" if published else f"Do not publish {columns} as is"
         )
         sentence = f"{start}: a published value can {_measured(subject)}."
-    if not detail:
+    detail = _EXACT if word == HOLDS else ""
+    if word == FAILS:
         broken, all_of_them = len(subject.violations), subject.channel.n_y
-        detail = (
-            f"The bound asks that {promise_of(raw.criterion)}; {broken:,} of "
-            f"{counted(all_of_them, 'value')} break it."
-        )
-    return Verdict(word, tone, _capital(sentence), detail, tuple(numbers))
+        broken_by = f"{broken:,} of {counted(all_of_them, 'value')} break it"
+        if not broken:  # a criterion that is not convex can hold for all columns and fail for one
+            broken_by = "it does not hold for each sensitive column alone"
+        detail = f"The bound asks that {promise_of(raw.criterion)}; {broken_by}. {_EXACT}"
+    return Verdict(word, _TONES[word], _capital(sentence), detail, tuple(numbers))
 
 
 def public_verdict(
     criterion: Criterion, is_release: bool, is_certified: bool, holds: bool
 ) -> Verdict:
     """Return the verdict without any number of the table."""
-    word = (HOLDS if holds else FAILS) if is_certified else UNPROVEN
-    tone = {HOLDS: "good", FAILS: "bad", UNPROVEN: "plain"}[word]
+    word = _word(criterion, is_certified, holds)
+    tone = _TONES[word]
+    if word == EMPTY:
+        return Verdict(word, tone, _NOTHING, "")
     if word == HOLDS:
         start = (
             "This release keeps its promise" if is_release else "The columns may be published as is"
         )
-        return Verdict(word, tone, f"{start}: {promise_of(criterion)}.", guarantee_of(criterion))
+        return Verdict(word, tone, f"{start}: {promise_of(criterion)}.", _EXACT)
     if word == UNPROVEN:
         return Verdict(word, tone, "The bound was not decided exactly: no verdict is given.", "")
     start = "This release breaks its promise" if is_release else "The columns break the bound as is"
     return Verdict(word, tone, f"{start}.", f"The bound asks that {promise_of(criterion)}.")
+
+
+def with_uncovered(found: Verdict, uncovered: str) -> Verdict:
+    """Return the verdict, unless it holds and something was published that it does not cover."""
+    if not uncovered or found.word in {FAILS, UNPROVEN}:
+        return found
+    sentence = f"The bound holds for the released columns alone, but {uncovered}."
+    return found._replace(word=BEYOND, tone=_TONES[BEYOND], sentence=sentence)
 
 
 def curve_verdict(raw: Audit, names: Sequence[str], how_many: int) -> Verdict:
@@ -128,10 +203,12 @@ def curve_verdict(raw: Audit, names: Sequence[str], how_many: int) -> Verdict:
     return Verdict("Trade-off", "plain", sentence, detail, ())
 
 
-def _word(audit: Audit, holds: bool) -> tuple[str, str]:
-    if not audit.is_certified:
-        return UNPROVEN, "plain"
-    return (HOLDS, "good") if holds else (FAILS, "bad")
+def _word(criterion: Criterion, is_certified: bool, holds: bool) -> str:
+    if not is_certified:
+        return UNPROVEN
+    if not holds:
+        return FAILS
+    return EMPTY if is_empty(criterion) else HOLDS
 
 
 def _capital(text: str) -> str:

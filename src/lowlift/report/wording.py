@@ -4,12 +4,14 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from lowlift.figures.canvas import shortened
 from lowlift.joint import Label
 
-__all__ = ["at_least", "at_most", "counted", "joined", "percent", "shown", "times"]
+__all__ = ["at_least", "at_most", "cell", "counted", "joined", "percent", "shown", "times"]
 
 #: Beyond this a factor is written as a power of e.
 _MOST = 700.0
+_CELL = 80
 
 
 def shown(label: Label) -> str:
@@ -23,6 +25,11 @@ def shown(label: Label) -> str:
     if isinstance(label, tuple):
         return ", ".join(shown(part) for part in label)
     return "(missing)" if label is None else str(label)
+
+
+def cell(text: str) -> str:
+    """Return a label short enough for a cell: one group can name thousands of values."""
+    return shortened(text, _CELL)
 
 
 def times(lift: float) -> str:

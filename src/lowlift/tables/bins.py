@@ -155,7 +155,11 @@ class Each:
 
     def label_of(self, text: str) -> Label:
         """Return the whole number."""
-        return int(text)
+        try:
+            return int(text)
+        except ValueError:
+            pass
+        raise InvalidInput("a column of whole numbers must hold them only; one value is none.")
 
     def text_of(self, label: Label) -> str:
         """Return the decimal digits."""
@@ -278,7 +282,7 @@ def _number(value: Any, what: str) -> Number:
         raise InvalidInput(f"{what} must be a number; got {type(value).__name__}.")
     if isinstance(value, Decimal):
         value = float(value)
-    if not math.isfinite(value) or abs(value) >= _LARGEST:
+    if not -_LARGEST < value < _LARGEST:
         raise InvalidInput(f"{what} must be finite and below 2**63; got {value}.")
     return int(value) if value == int(value) else value
 

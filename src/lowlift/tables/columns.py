@@ -30,7 +30,7 @@ class Column:
     name
         As the table has it.
     kind
-        One of `KINDS`, except "other".
+        "text", "integer", "real", "boolean", "date" or "uuid".
     bins
         For numeric kinds, and only for them.
 

@@ -110,7 +110,7 @@ class Counts:
             )
         table = np.zeros((len(s_of), len(x_of)), np.int64)
         places = np.array(cells)
-        table[places[:, 0], places[:, 1]] = self.counts
+        np.add.at(table, (places[:, 0], places[:, 1]), self.counts)
         # The combinations are sorted, so S already is; X is sorted here.
         found = list(x_of)
         order = self._sorted(found, self.columns[n_sensitive:])

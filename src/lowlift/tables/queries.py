@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from lowlift.tables.bins import Edges, Width
+from lowlift.tables.bins import Each, Edges, Width
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DIGITS, Dialect, Expression, number
 
@@ -63,10 +63,10 @@ def count(columns: Sequence[Column], table: Expression, dialect: Dialect, most: 
 
 def _key(column: Column, dialect: Dialect) -> Expression:
     """Return what the rows are grouped by: cheap to group, and one to one with the symbol."""
-    value = named(column.name)
-    if column.kind == "text" or column.bins is not None:
-        return symbol(column, dialect)
-    return value
+    if column.kind != "text" and isinstance(column.bins, Each | None):
+        # The value, not its text: DuckDB reads a text as the file has it, number or not.
+        return named(column.name)
+    return symbol(column, dialect)
 
 
 def symbol(column: Column, dialect: Dialect) -> Expression:

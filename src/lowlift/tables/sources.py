@@ -223,7 +223,11 @@ def _parse_files(text: str) -> Files:
         _check_file(path, text)
         paths = [path]
     else:
-        paths = [Path(name) for name in sorted(glob.glob(text, recursive=True))]  # noqa: PTH207 (absolute patterns too)
+        try:
+            names = sorted(glob.glob(text, recursive=True))  # noqa: PTH207 (absolute patterns too)
+        except ValueError:  # a NUL byte is in no name
+            names = []
+        paths = [Path(name) for name in names]
         if not paths:
             raise InvalidInput(f"a table's files must exist; {text!r} matches none.")
         for found in paths:

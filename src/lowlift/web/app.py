@@ -22,6 +22,10 @@ from lowlift.web.sessions import Door, Sessions, SessionTable
 
 __all__ = ["create_app"]
 
+#: Some versions of FastAPI report requests to whom the environment names.
+_SILENT: Any = dict.fromkeys(
+    ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
+)
 #: Seconds between two looks for closed tabs.
 _SWEEP = 1.0
 
@@ -60,7 +64,13 @@ def create_app(
         clock.cancel()
         sessions.close()
 
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        telemetry=_SILENT,
+    )
     app.state.house = House(door, sessions, upload_limit, scheme == "https")
     app.include_router(visitors.router)
     app.include_router(routes.router)
@@ -70,6 +80,7 @@ def create_app(
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _incomplete)
     app.add_exception_handler(NotIn, _not_in)
+    app.add_exception_handler(Exception, _ours)
     return Guard(app, hosts, scheme)
 
 
@@ -91,6 +102,10 @@ async def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     texts = {404: "there is no such page.", 403: "this form is out of date. Load its page again."}
     return _problem(request, texts.get(status, "this cannot be done here."), status)
+
+
+async def _ours(request: Request, _: Exception) -> Response:
+    return _problem(request, "this went wrong on our side; the log has the place.", 500)
 
 
 async def _not_in(request: Request, _: Exception) -> Response:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 
 from lowlift.web.places import place_of
 
@@ -64,12 +65,9 @@ class Guard:
         if scope["type"] != "http":
             return
         is_static = scope["path"].startswith("/static/")
-        begun = False
 
         async def secured(message: _Message) -> None:
-            nonlocal begun
             if message["type"] == "http.response.start":
-                begun = True
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
                 headers["Cache-Control"] = "no-cache" if is_static else "no-store"
@@ -83,10 +81,10 @@ class Guard:
             return
         try:
             await self._app(scope, receive, secured)
-        except Exception as error:  # noqa: BLE001 (the last place that can catch it)
+        except ClientDisconnect:
+            pass  # whoever asked is gone
+        except Exception as error:  # noqa: BLE001 (answered already; its text may hold data)
             _LOG.error(place_of(error))
-            if not begun:
-                await _answer(secured, 500, "This went wrong on our side; the log has the place.")
 
     def _refusal(self, headers: Headers, method: str, path: str) -> str:
         """Return why a request is refused; empty when it is not."""

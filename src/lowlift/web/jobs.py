@@ -9,10 +9,14 @@ import contextlib
 import multiprocessing
 import os
 import secrets
+import shutil
+import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from lowlift.errors import LowliftError
@@ -42,9 +46,13 @@ class Job:
         Of a module, called with `arguments` and a `Tell` in the process.
     arguments
         What it works on; pickled.
+    folder
+        Where its temporary files go, in a folder of their own, which is removed when it ends.
     """
 
-    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *arguments: Any, folder: Path | None = None
+    ) -> None:
         self.id = secrets.token_urlsafe(12)
         #: "running", then "done", "refused" (see `error`), "failed" or "cancelled".
         self.state = "running"
@@ -56,12 +64,17 @@ class Job:
         self.listeners = 0
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
-        self._pipe, theirs = _context.Pipe()
-        self._process = _context.Process(
-            target=_work, args=(function, arguments, theirs), daemon=True
-        )
+        self._folder = tempfile.mkdtemp(prefix="job-", dir=folder)
+        self._work: tuple[Any, ...] = (function, arguments, self._folder)
+        self._pipe, self._process = self._prepared()
         # Starting waits for the fork server, which compiles on its first day.
-        threading.Thread(target=self._run, args=(theirs,), daemon=True).start()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _prepared(self) -> tuple[Connection, Any]:
+        """Return our end of a pipe, and a process with the other."""
+        ours, theirs = _context.Pipe()
+        process = _context.Process(target=_work, args=(*self._work, theirs), daemon=True)
+        return ours, process
 
     @property
     def is_running(self) -> bool:
@@ -102,11 +115,10 @@ class Job:
         if self._process.pid is not None:
             self._process.terminate()
 
-    def _run(self, theirs: Connection) -> None:
+    def _run(self) -> None:
         """Start the process and pass on what it says, in a thread."""
         try:
-            self._process.start()
-            theirs.close()
+            self._start()
             if not self.is_running:  # cancelled before it had begun
                 self._process.terminate()
             while True:
@@ -115,13 +127,24 @@ class Job:
                 if kind != "step":
                     break
         except (EOFError, OSError, TypeError, ValueError):
-            self._later(self._finish, "failed", "the work ended early, perhaps for want of memory.")
+            words = "the work ended early, perhaps for want of memory."
+            self._later(self._finish, "failed", words)
         if self._process.pid is not None:
             self._process.join(_PATIENCE)
             if self._process.is_alive():
                 self._process.kill()
                 self._process.join()
         self._pipe.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _start(self) -> None:
+        """Start the process; once more if the fork server had died, which starts that anew."""
+        try:
+            self._process.start()
+        except (EOFError, OSError):
+            self._pipe, self._process = self._prepared()
+            self._process.start()
+        self._work = ()  # the process has it
 
     def _later(self, function: Callable[..., None], *arguments: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended
@@ -157,9 +180,13 @@ def prepare() -> None:
     forkserver.ensure_running()
 
 
-def _work(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: Connection) -> None:
+def _work(
+    function: Callable[..., Any], arguments: tuple[Any, ...], folder: str, pipe: Connection
+) -> None:
     """Run in the process."""
+    tempfile.tempdir = folder
     os.nice(5)  # pages come first
+    warnings.simplefilter("ignore")  # their text may hold data
     stopped = threading.Event()
     threading.Thread(target=_listen, args=(pipe, stopped), daemon=True).start()
 

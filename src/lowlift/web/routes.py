@@ -23,7 +23,7 @@ from lowlift.web import uploads, work
 from lowlift.web.jobs import Job
 from lowlift.web.pages import one_line, search_svg, show
 from lowlift.web.sessions import Session, SessionTable
-from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
+from lowlift.web.settings import MOST_PINNED, Setting, pinned_of, shortest
 from lowlift.web.visitors import InHouse, InSession, Token, check_token
 from lowlift.workflow import CRITERIA, MECHANISMS
 
@@ -58,13 +58,16 @@ async def upload(request: Request, session: InSession, house: InHouse) -> Respon
         session.tables[key] = SessionTable(path.name, str(path), None, folder)
         job = _inspect(session, key)
         if await job.wait(_PATIENCE) and job.state != "done":
-            raise InvalidInput(job.error)
-    except (LowliftError, HTTPException) as error:
+            raise InvalidInput(job.error)  # noqa: TRY301 (one page for all that is wrong)
+    except BaseException as error:
         session.remove(key)
         shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, HTTPException):
+        if not isinstance(error, LowliftError | OSError):
             raise
-        return HTMLResponse(_start(session, house.upload_limit, str(error)), 422)
+        fault = str(error)
+        if isinstance(error, OSError):
+            fault = f"the file could not be kept: {error.strerror}."
+        return HTMLResponse(_start(session, house.upload_limit, fault), 422)
     return RedirectResponse(f"/look?{urlencode({'table': key})}", 303)
 
 
@@ -131,6 +134,7 @@ async def look(request: Request, session: InSession) -> Response:
             pinned=pinned,
             result=part,
             criteria=CRITERIA,
+            shortest=shortest,
             mechanisms=MECHANISMS,
             session=session,
         )
@@ -188,7 +192,7 @@ async def _result(
         token=session.token,
         comparison=urlencode([("setting", query) for query in (*pins, setting.query)]),
         columns=_inspect(session, setting.table).result,
-        times=session.published.get(setting.table, 0),
+        times=session.n_published(setting.table),
         is_part=is_part,
     )
 
@@ -231,7 +235,7 @@ async def pictures(request: Request, session: InSession) -> Response:
     """Draw the heat maps and distributions of an answer."""
     setting = Setting.of(request.query_params.multi_items())
     answer = await _finished(session, setting)
-    job = session.job(("pictures", setting), work.pictures, answer.design)
+    job = session.job(("pictures", setting), work.pictures, answer.design, setting)
     return HTMLResponse(await _drawn(session, job, f"/pictures?{setting.query}"))
 
 
@@ -241,7 +245,7 @@ async def curve(request: Request, session: InSession) -> Response:
     setting = Setting.of(request.query_params.multi_items())
     answer = await _finished(session, setting)
     points = session.points.get(setting.family)
-    job = session.job(("curve", setting), work.curve, answer.design, points)
+    job = session.job(("curve", setting), work.curve, answer.design, setting, points)
     html = await _drawn(session, job, f"/curve?{setting.query}")
     if job.state == "done":
         session.points[setting.family] = job.result.points
@@ -307,12 +311,11 @@ async def publish(
             step = float(round_to)
         except ValueError as error:
             raise InvalidInput("rounding must be a number between 0.000001 and 0.5.") from error
-    _, folder = session.new_folder()
+    folder = session.new_folder_of(chosen.table)
     stem = uploads.safe_name(table.name).rsplit(".", maxsplit=1)[0]
     target = folder / f"{stem}-safe.{form}"
-    n = session.published[chosen.table] = session.published.get(chosen.table, 0) + 1
-    job = session.job(
-        ("publish", chosen, n),
+    job = session.publish(
+        chosen.table,
         work.publish,
         table.source,
         table.engine,
@@ -335,7 +338,7 @@ async def published(request: Request, identity: str, session: InSession) -> Resp
     elif job.state != "done" or not isinstance(job.result, work.Published):
         part = show("problem.html", message=job.error or "nothing was published.")
     else:
-        part = show("files.html", job=job, made=job.result.made, files=job.result.files)
+        part = show("files.html", job=job, found=job.result, made=job.result.made)
     return HTMLResponse(part if is_part else show("published.html", part=part))
 
 

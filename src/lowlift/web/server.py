@@ -154,17 +154,26 @@ def serve(
             timeout_graceful_shutdown=2,
         )
         _announce(door, url, Path(name), opens_browser, say)
-        with _interrupted_by(signal.SIGTERM, signal.SIGHUP), contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listening])
+        server = uvicorn.Server(config)
+        with _ended_by_signals(server), contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listening])
 
 
 @contextlib.contextmanager
-def _interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
-    """Take these signals for Ctrl+C: the files are removed whatever ends the server."""
+def _ended_by_signals(server: Any) -> Iterator[None]:
+    """Remove the files whatever ends the server.
+
+    After its own end uvicorn raises SIGTERM again, which is taken for Ctrl+C; it knows nothing of
+    SIGHUP, which ends it in the same way.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    handlers: dict[signal.Signals, Any] = {
+        signal.SIGTERM: signal.default_int_handler,
+        signal.SIGHUP: lambda *_: setattr(server, "should_exit", True),
+    }
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
@@ -186,6 +195,7 @@ def _bound(address: Address) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((address.host, address.port))
+        listening.listen(128)  # so that the address answers once it is said
     except OSError as error:
         listening.close()
         raise InvalidInput(

@@ -5,13 +5,14 @@ import secrets
 import shutil
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lowlift.errors import InvalidInput
 from lowlift.web.jobs import Job
+from lowlift.web.settings import Setting
 
 __all__ = ["Door", "Session", "SessionTable", "Sessions"]
 
@@ -40,11 +41,12 @@ class Session:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     tables: dict[str, SessionTable] = field(default_factory=dict)
     last_seen: float = field(default_factory=time.monotonic)
-    #: How many times each table was published here, by its id.
-    published: dict[str, int] = field(default_factory=dict)
+    #: The publications of each table, by its id: kept as long as the table is.
+    publications: dict[str, list[Job]] = field(default_factory=dict)
     #: The points of trade-off curves, by what they have in common.
-    points: dict[Hashable, Any] = field(default_factory=dict)
+    points: dict[Setting, Any] = field(default_factory=dict)
     _jobs: OrderedDict[Hashable, Job] = field(default_factory=OrderedDict)
+    _made: dict[str, list[Path]] = field(default_factory=dict)
     _n_tables: int = 0
 
     def table(self, key: str) -> SessionTable:
@@ -66,13 +68,25 @@ class Session:
         folder.mkdir(mode=0o700)
         return str(self._n_tables), folder
 
+    def new_folder_of(self, table: str) -> Path:
+        """Return a new folder for what is made of a table."""
+        _, folder = self.new_folder()
+        self._made.setdefault(table, []).append(folder)
+        return folder
+
     def remove(self, key: str) -> None:
         """Forget a table, with all that was made of it."""
         table = self.tables.pop(key, None)
         for name in [name for name in self._jobs if _is_about(name, key)]:
             self._jobs.pop(name).cancel()
+        self.points = {name: value for name, value in self.points.items() if name.table != key}
+        for job in self.publications.pop(key, []):
+            job.cancel()
+        folders = self._made.pop(key, [])
         if table is not None and table.folder is not None:
-            shutil.rmtree(table.folder, ignore_errors=True)
+            folders.append(table.folder)
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def job(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> Job:
         """Return the job of this key, started unless it runs or is done.
@@ -84,18 +98,45 @@ class Session:
         """
         found = self._jobs.get(key)
         if found is None or found.state in {"cancelled", "failed"}:
-            if sum(job.is_running for job in self._jobs.values()) >= _MOST_RUNNING:
-                self.sweep(0.0)
-            if sum(job.is_running for job in self._jobs.values()) >= _MOST_RUNNING:
-                raise InvalidInput(
-                    f"{_MOST_RUNNING} computations are running. Wait for one, or cancel it."
-                )
-            found = self._jobs[key] = Job(function, *arguments)
-            while len(self._jobs) > _MOST_JOBS:
-                self._jobs.popitem(last=False)[1].cancel()
+            self._make_room()
+            found = self._jobs[key] = Job(function, *arguments, folder=self.folder)
         self._jobs.move_to_end(key)
         found.last_seen = time.monotonic()
         return found
+
+    def publish(self, table: str, function: Callable[..., Any], *arguments: Any) -> Job:
+        """Return a new job that publishes a table; its result stays until the table is removed.
+
+        Raises
+        ------
+        InvalidInput
+            When too many run.
+        """
+        self._make_room()
+        job = Job(function, *arguments, folder=self.folder)
+        self.publications.setdefault(table, []).append(job)
+        return job
+
+    def n_published(self, table: str) -> int:
+        """Return how many times a table was published here."""
+        return sum(job.state == "done" for job in self.publications.get(table, ()))
+
+    @property
+    def jobs(self) -> list[Job]:
+        """All jobs that are known."""
+        return [*self._jobs.values(), *(job for jobs in self.publications.values() for job in jobs)]
+
+    def _make_room(self) -> None:
+        """Forget the oldest results; cancel what nobody waits for if too much runs."""
+        if sum(job.is_running for job in self.jobs) >= _MOST_RUNNING:
+            _sweep(self._jobs.values(), 0.0)
+        if sum(job.is_running for job in self.jobs) >= _MOST_RUNNING:
+            raise InvalidInput(
+                f"{_MOST_RUNNING} computations are running. Wait for one, or cancel it."
+            )
+        old = [key for key, job in self._jobs.items() if not job.is_running]
+        for key in old[: max(0, len(self._jobs) - _MOST_JOBS + 1)]:
+            del self._jobs[key]
 
     def by_id(self, identity: str) -> Job:
         """Return a job by its id.
@@ -105,23 +146,32 @@ class Session:
         InvalidInput
             When there is none.
         """
-        for job in self._jobs.values():
+        for job in self.jobs:
             if hmac.compare_digest(job.id.encode(), identity.encode()):
                 return job
         raise InvalidInput("this work is not known any more. Start it again.")
 
-    def sweep(self, grace: float = _GRACE) -> None:
+    def sweep(self) -> None:
         """Cancel the jobs that nobody listens to."""
-        now = time.monotonic()
-        for job in self._jobs.values():
-            if job.is_running and not job.listeners and now - job.last_seen > grace:
-                job.cancel()
+        _sweep(self.jobs, _GRACE)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether work is going on."""
+        return any(job.is_running for job in self.jobs)
 
     def close(self) -> None:
         """End all jobs and remove all files."""
-        for job in self._jobs.values():
+        for job in self.jobs:
             job.cancel()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _sweep(jobs: Iterable[Job], grace: float) -> None:
+    now = time.monotonic()
+    for job in jobs:
+        if job.is_running and not job.listeners and now - job.last_seen > grace:
+            job.cancel()
 
 
 def _is_about(key: Hashable, table: str) -> bool:
@@ -136,10 +186,21 @@ class Sessions:
         self._folder, self._given = folder, given
         self._sessions: dict[str, Session] = {}
 
-    def start(self) -> str:
-        """Return the cookie of a new session."""
+    def start(self, before: str = "") -> str:
+        """Return the cookie of a new session, in place of the one that a browser had before.
+
+        Raises
+        ------
+        InvalidInput
+            When there are too many, all at work.
+        """
+        for key in [key for key, session in self._sessions.items() if session is self.find(before)]:
+            self._sessions.pop(key).close()
         if len(self._sessions) >= _MOST_SESSIONS:
-            oldest = min(self._sessions, key=lambda key: self._sessions[key].last_seen)
+            idle = [key for key, session in self._sessions.items() if not session.is_busy]
+            if not idle:
+                raise InvalidInput(f"{_MOST_SESSIONS} browsers are at work. Try again later.")
+            oldest = min(idle, key=lambda key: self._sessions[key].last_seen)
             self._sessions.pop(oldest).close()
         cookie, name = secrets.token_urlsafe(32), secrets.token_hex(8)
         folder = self._folder / name

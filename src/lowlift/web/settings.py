@@ -9,9 +9,10 @@ from urllib.parse import parse_qsl, urlencode
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.tables import parse_bins
+from lowlift.tables.columns import MISSING
 from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
 
-__all__ = ["ENCODINGS", "MOST_PINNED", "SINGLE", "Setting", "pinned_of"]
+__all__ = ["ENCODINGS", "MOST_PINNED", "SINGLE", "Setting", "pinned_of", "shortest"]
 
 #: Criteria with one budget, which lambda does not divide.
 SINGLE = frozenset({"lip", "ldp", "max-lift"})
@@ -72,6 +73,7 @@ class Setting:
             "criterion": CRITERIA,
             "mechanism": MECHANISMS,
             "encoding": ENCODINGS,
+            "missing": MISSING,
         }
         for name, allowed in choices.items():
             if getattr(found, name) not in allowed:
@@ -93,7 +95,7 @@ class Setting:
         pairs += [(name, getattr(self, name)) for name in _NAMES if getattr(self, name)]
         numbers = [name for name in _NUMBERS if name != "split" or self.criterion not in SINGLE]
         numbers = [name for name in numbers if name != "alpha" or self.criterion == "alpha"]
-        pairs += [(name, f"{getattr(self, name):g}") for name in numbers]
+        pairs += [(name, shortest(getattr(self, name))) for name in numbers]
         return urlencode(pairs)
 
     @property
@@ -103,8 +105,10 @@ class Setting:
 
     @property
     def family(self) -> "Setting":
-        """All budgets of this criterion: one trade-off curve."""
-        return replace(self.columns, criterion=self.criterion, split=self.split, alpha=self.alpha)
+        """Budgets near this one: they share a trade-off curve, which reaches beyond both ends."""
+        near = 2.0 ** round(math.log2(max(self.epsilon, 1e-6)))
+        same = {"criterion": self.criterion, "split": self.split, "alpha": self.alpha}
+        return replace(self.columns, epsilon=near, **same)  # type: ignore[arg-type]
 
     def asked(self) -> Asked:
         """Return the columns as the workflow takes them."""
@@ -119,6 +123,18 @@ class Setting:
             split=None if self.criterion in SINGLE else self.split,
             alpha=self.alpha if self.criterion == "alpha" else None,
         )
+
+
+def shortest(value: float) -> str:
+    """Return the shortest text that is read back as the same number.
+
+    Examples
+    --------
+    >>> shortest(2.0), shortest(1.2345674)
+    ('2', '1.2345674')
+    """
+    text = f"{value:g}"
+    return text if float(text) == value else repr(value)
 
 
 def pinned_of(query: Iterable[tuple[str, str]]) -> list[Setting]:

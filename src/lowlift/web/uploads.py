@@ -85,6 +85,13 @@ class Upload:
             "start lowlift web with the table's path or a larger --upload-limit."
         )
 
+    def close(self) -> None:
+        """Close a file that was not sent to its end."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self.fault = self.fault or "the upload was cut off. Send it again."
+
     def finish(self) -> Path:
         """Return the file.
 
@@ -93,9 +100,6 @@ class Upload:
         InvalidInput
             When there is none, or it is not what it must be.
         """
-        if self._file is not None:
-            self._file.close()
-            self.fault = self.fault or "the upload was cut off. Send it again."
         if self.fault:
             raise InvalidInput(self.fault)
         if self.path is None:
@@ -134,6 +138,8 @@ async def receive(
         parser.finalize()
     except FormParserError as error:
         raise InvalidInput("the upload was damaged on its way. Send it again.") from error
+    finally:
+        upload.close()
     return upload
 
 
@@ -146,7 +152,9 @@ def safe_name(name: str) -> str:
     ('my_table.csv', 'table.csv')
     """
     last = name.replace("\\", "/").rsplit("/", maxsplit=1)[-1]
-    kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in last).lstrip(".")[-80:]
+    kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in last)
+    # File systems count bytes, and further endings are added.
+    kept = kept.encode()[-120:].decode("utf-8", "ignore").lstrip(".")
     return f"table.{kept}" if kept in {"csv", "parquet"} else kept or "table"
 
 

@@ -92,7 +92,8 @@ async def login(
 
 
 def _let_in(request: Request, house: House, answer: Response) -> Response:
-    _set(answer, _cookie(request), house.sessions.start(), house)
+    cookie = house.sessions.start(request.cookies.get(_cookie(request), ""))
+    _set(answer, _cookie(request), cookie, house)
     return answer
 
 

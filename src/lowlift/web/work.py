@@ -1,6 +1,7 @@
 """What jobs do, each in a process of its own: call the workflow, and draw what it gives."""
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from lowlift.criteria import Criterion
 from lowlift.figures.page import render
 from lowlift.files import write_text
 from lowlift.joint import Joint
-from lowlift.report import page
+from lowlift.report import Report, page
 from lowlift.web.jobs import Tell
+from lowlift.web.places import place_of
 from lowlift.web.settings import Setting
 from lowlift.workflow import Asked, Design, Found, Options, Point, Sanitized, Spec
 
@@ -63,6 +65,8 @@ class Published:
 
     made: Sanitized
     files: dict[str, Path]
+    #: What to know before codebook and public report are published.
+    warnings: tuple[str, ...]
 
 
 def inspect(source: Any, engine: str | None, tell: Tell) -> tuple[int, tuple[Found, ...]]:
@@ -77,6 +81,12 @@ def count(source: Any, engine: str | None, asked: Asked, tell: Tell) -> Counted:
     return Counted(*workflow.count_table(source, asked, engine=engine))
 
 
+def _report(made: Design, setting: Setting, points: Any = ()) -> Report:
+    """Return the report on a design; pages with several settings tell them apart by its salt."""
+    salt = hashlib.sha256(setting.query.encode()).hexdigest()[:8]
+    return replace(workflow.report_of(made, points=points), salt=f"s{salt}-")
+
+
 def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> Answer:
     """Design a release and say what it promises; the raw table's verdict comes with it."""
     made = workflow.design_counted(
@@ -88,7 +98,7 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
         time_limit=setting.seconds,
         progress=lambda state: tell(tuple(state)),
     )
-    report = workflow.report_of(made, points=())
+    report = _report(made, setting)
     line, html, words = (
         render("lowlift.web", name, report=report, made=made)
         for name in ("line.html", "answer.html", "words.html")
@@ -96,16 +106,16 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
     return Answer(made, line, html, words)
 
 
-def pictures(made: Design, tell: Tell) -> Drawn:
+def pictures(made: Design, setting: Setting, tell: Tell) -> Drawn:
     """Draw lifts before and after, and the distribution of X."""
     del tell
-    return Drawn(render("lowlift.web", "pictures.html", report=workflow.report_of(made, points=())))
+    return Drawn(render("lowlift.web", "pictures.html", report=_report(made, setting)))
 
 
-def curve(made: Design, points: tuple[Point, ...] | None, tell: Tell) -> Drawn:
+def curve(made: Design, setting: Setting, points: tuple[Point, ...] | None, tell: Tell) -> Drawn:
     """Run the merging mechanisms over budgets, unless that was done, and mark this design."""
     del tell
-    report = workflow.report_of(made, points=points)
+    report = _report(made, setting, points)
     html = render("lowlift.web", "curve.html", report=report)
     return Drawn(html, tuple(report.points))
 
@@ -129,10 +139,14 @@ def publish(
         engine=engine,
         progress=lambda done, total: tell((done, total)),
     )
-    report = workflow.report_of(written)
     files = {"table": target, **written.files}
-    for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
-        path = target.with_name(name)
-        write_text(path, page(report, is_public=is_public), is_private=not is_public)
-        files[name.removesuffix(".html")] = path
-    return Published(written, files)
+    try:
+        report = workflow.report_of(written, round_to=round_to)
+        for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
+            path = target.with_name(name)
+            write_text(path, page(report, is_public=is_public), is_private=not is_public)
+            files[name.removesuffix(".html")] = path
+        warnings = (*written.warnings, *report.public.warnings)
+    except Exception as error:  # noqa: BLE001 (the table is written, and must not be drawn again)
+        warnings = (*written.warnings, f"there is no report: {place_of(error)}.")
+    return Published(written, files, tuple(dict.fromkeys(warnings)))

@@ -7,6 +7,7 @@ from lowlift.workflow.columns import Asked, Found, Spec, columns_of, count_table
 from lowlift.workflow.curves import (
     Point,
     parse_numbers,
+    read_curve,
     tradeoff_curve,
     tradeoff_of,
     write_curve,
@@ -55,6 +56,7 @@ __all__ = [
     "new_key",
     "parse_numbers",
     "publish",
+    "read_curve",
     "read_key",
     "read_receipt",
     "report_of",

@@ -20,9 +20,18 @@ from lowlift.version import __version__
 from lowlift.workflow.columns import Spec, check_kinds, per_column, quiet_joint
 from lowlift.workflow.keys import KEY_SIZE, subkey_of
 
-__all__ = ["RECEIPT_FORMAT", "Options", "Receipt", "apply", "output_columns", "receipt_path"]
+__all__ = [
+    "RECEIPT_FORMAT",
+    "RECEIPT_VERSION",
+    "Options",
+    "Receipt",
+    "apply",
+    "first_broken",
+    "output_columns",
+    "receipt_path",
+]
 
-RECEIPT_FORMAT = "lowlift-receipt"
+RECEIPT_FORMAT, RECEIPT_VERSION = "lowlift-receipt", 1
 
 #: Kinds of columns whose values can be told apart one by one, so that keeping them can be audited.
 _AUDITABLE = {"text", "integer", "boolean", "date", "uuid"}
@@ -110,7 +119,7 @@ class Receipt:
 
     def write(self, path: Path) -> None:
         """Write the receipt beside the output."""
-        content = {"format": RECEIPT_FORMAT, "version": 1, **asdict(self)}
+        content = {"format": RECEIPT_FORMAT, "version": RECEIPT_VERSION, **asdict(self)}
         write_text(path, json.dumps(content, indent=1) + "\n", is_private=True)
 
 
@@ -249,7 +258,7 @@ def _check_here(table: Table, spec: Spec, encoded: Encoded) -> None:
                 f"{without:,} rows have no value of S, so they were not part of the design, but "
                 "would be published. Design with --missing value, or remove them."
             )
-    found = _first_broken(counts, spec, encoded)
+    found = first_broken(counts, spec, encoded)
     if found is None:
         return
     raise BoundViolated(
@@ -260,7 +269,7 @@ def _check_here(table: Table, spec: Spec, encoded: Encoded) -> None:
     )
 
 
-def _first_broken(counts: Counts, spec: Spec, encoded: Encoded) -> Audit | None:
+def first_broken(counts: Counts, spec: Spec, encoded: Encoded) -> Audit | None:
     """Return the first false audit under counts of S by X (by kept columns), None when all hold.
 
     S is audited as a whole and column by column. Symbols that the design did not have are left
@@ -337,7 +346,7 @@ def _why_not_covered(table: Table, spec: Spec, encoded: Encoded, options: Option
         counts = table.count([*spec.sensitive, *spec.released, *columns])
     except InvalidInput as error:
         return f"they have too many values to be counted: {error}"
-    found = _first_broken(counts, spec, encoded)
+    found = first_broken(counts, spec, encoded)
     if found is None:
         return ""
     return (

@@ -3,9 +3,10 @@
 import csv
 import io
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,12 +16,20 @@ from lowlift.figures.charts import figure_files
 from lowlift.files import write_bytes, write_text
 from lowlift.joint import Joint
 from lowlift.report import Point
-from lowlift.report.tradeoffs import curve_panels, epsilon_of, split_of
+from lowlift.report.tradeoffs import curve_panels, split_of
 from lowlift.tables import open_table
 from lowlift.workflow.choices import choose, criterion_of, released_by
 from lowlift.workflow.columns import Asked, count
 
-__all__ = ["Point", "bounds_of", "parse_numbers", "tradeoff_curve", "tradeoff_of", "write_curve"]
+__all__ = [
+    "Point",
+    "bounds_of",
+    "parse_numbers",
+    "read_curve",
+    "tradeoff_curve",
+    "tradeoff_of",
+    "write_curve",
+]
 
 _MOST_POINTS = 10_000
 
@@ -46,10 +55,10 @@ def parse_numbers(text: str, name: str) -> tuple[float, ...]:
             first, last, step = (float(part) for part in text.split(":"))
             if not (step > 0 and last >= first and math.isfinite(last - first)):
                 raise ValueError  # noqa: TRY301 (one message for all that is wrong)
-            size = int((last - first) / step + 1e-9) + 1
-            if size > _MOST_POINTS:
-                raise InvalidInput(f"{name}: at most {_MOST_POINTS:,} numbers; got {size:,}.")
-            return tuple(round(first + k * step, 12) for k in range(size))
+            steps = (last - first) / step + 1e-9  # inf when the step is that small
+            if steps >= _MOST_POINTS:
+                raise InvalidInput(f"{name}: at most {_MOST_POINTS:,} numbers; got {text!r}.")
+            return tuple(round(first + k * step, 12) for k in range(int(steps) + 1))
         return tuple(float(part) for part in text.split(","))
     except ValueError as error:
         if isinstance(error, InvalidInput):
@@ -129,13 +138,21 @@ def bounds_of(
             f"a curve needs a built-in criterion, which has budgets to move; got "
             f"{type(criterion).__name__}."
         )
-    own = epsilon_of(criterion)
-    if not own:  # a budget of 0 cannot be scaled: its sides are taken as equal
-        finite = [n for n, v in criterion.parameters().items() if n != "alpha" and v < math.inf]
-        criterion = replace(criterion, **dict.fromkeys(finite, 1.0))  # type: ignore[type-var]
-        own = epsilon_of(criterion)
-    share = split_of(criterion)
-    return [Bound(share, epsilon, criterion.scaled(epsilon / own)) for epsilon in epsilons]
+    parameters = criterion.parameters()
+    sides = {k: v for k, v in parameters.items() if k != "alpha" and v < math.inf}
+    if not sides:
+        raise InvalidInput(f"a curve needs a budget to move; {criterion} has none that is finite.")
+    if not any(sides.values()):  # a budget of 0 cannot be scaled: its sides are taken as equal
+        sides = dict.fromkeys(sides, 1.0)
+    own = math.fsum(sides.values())
+    return [
+        Bound(
+            split_of(criterion),
+            epsilon,
+            type(criterion)(**parameters | {k: v * epsilon / own for k, v in sides.items()}),
+        )
+        for epsilon in epsilons
+    ]
 
 
 def tradeoff_of(
@@ -210,3 +227,38 @@ def write_curve(points: Sequence[Point], path: Path) -> None:
         write_text(path, svg, is_private=True)
     else:
         write_bytes(path, png, is_private=True)
+
+
+def read_curve(path: str | os.PathLike[str]) -> list[Point]:
+    """Read the points that `write_curve` wrote as CSV.
+
+    Raises
+    ------
+    InvalidInput
+        For a file that is no such curve.
+    """
+    name = Path(path).name
+    kinds = {field.name: field.type for field in fields(Point)}
+    readers: dict[Any, Callable[[str], Any]] = {
+        str: str,
+        float: float,
+        bool: {"True": True, "False": False}.__getitem__,
+    }
+    points = []
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            rows = csv.reader(file)
+            if next(rows, None) != list(kinds):
+                raise InvalidInput(f"{name} must be a curve that lowlift tradeoff wrote as .csv.")
+            for row in rows:
+                texts = zip(kinds.values(), row, strict=True)
+                points.append(Point(*(readers[kind](text) for kind, text in texts)))
+    except OSError as error:
+        raise InvalidInput(f"{name} cannot be read: {error.strerror}.") from error
+    except (KeyError, ValueError, csv.Error) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"{name} is damaged at point {len(points) + 1}.") from error
+    if not points:
+        raise InvalidInput(f"{name} has no points.")
+    return points

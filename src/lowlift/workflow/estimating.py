@@ -38,6 +38,12 @@ def estimate_table(
         )
     except (KeyError, TypeError) as error:
         raise InvalidInput("the codebook's columns need a name, a kind and texts.") from error
+    if any(
+        len(column.texts) != len(codebook.labels)
+        or not all(isinstance(text, str | None) for text in column.texts)
+        for column in columns
+    ):
+        raise InvalidInput("the codebook's columns need one text per output.")
     if not columns:
         raise InvalidInput("the codebook must say which columns were published; it does not.")
     if codebook.channel is None:

@@ -11,14 +11,14 @@ from typing import Any
 
 from lowlift.criteria import BuiltIn, Criterion
 from lowlift.encodings import Encoded, default_encoding, encode
-from lowlift.errors import InvalidInput
+from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.files import read_json
 from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.report import Origin, Point, Publication, Report
 from lowlift.report.tradeoffs import epsilon_of
 from lowlift.sampling import lift_intervals
-from lowlift.workflow.applying import RECEIPT_FORMAT, Receipt
+from lowlift.workflow.applying import RECEIPT_FORMAT, RECEIPT_VERSION, Receipt
 from lowlift.workflow.columns import Spec, per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit
@@ -59,6 +59,8 @@ def report_of(
     ------
     InvalidInput
         When the receipt is of another release.
+    BoundViolated
+        When what was written failed its verification.
 
     Examples
     --------
@@ -67,6 +69,8 @@ def report_of(
     >>> report_of(release, points=()).verdict.word
     'The bound holds'
     """
+    if isinstance(found, Sanitized) and not found.verification.is_ok:
+        raise BoundViolated("what was written is not verified, so there is no report on it.")
     facts = _facts(found)
     encoded: Encoded | None = facts.get("encoded")
     if isinstance(found, Sanitized) and receipt is None:
@@ -136,7 +140,7 @@ def _(found: Release) -> dict[str, Any]:
     joint, channel = found.joint, encoded.channel
     return {
         "encoded": encoded,
-        "mechanism": found.mechanism,
+        "mechanism": found.mechanism.replace("_", "-"),
         "certificate": found.certificate,
         "columns": per_column(joint, channel, found.criterion, spec) if spec else (),
         "intervals": lift_intervals(joint, channel) if joint.is_counted else None,
@@ -162,6 +166,11 @@ def _publication(receipt: Receipt, encoded: Encoded | None) -> Publication:
             "the receipt must be of this release; its fingerprint is another. Name the receipt "
             "that lowlift apply wrote for this very release."
         )
+    if (receipt.criterion, receipt.encoding) != (str(encoded.release.criterion), encoded.name):
+        raise InvalidInput(
+            "the receipt must be of this release; its bound or encoding is another. Name the "
+            "receipt that lowlift apply wrote for this very release."
+        )
     return Publication(
         **{field.name: getattr(receipt, field.name) for field in fields(Publication)}
     )
@@ -175,7 +184,7 @@ def read_receipt(path: str | PathLike[str]) -> Receipt:
     InvalidInput
         For a file that is no receipt, or is damaged.
     """
-    saved = read_json(path, RECEIPT_FORMAT, 1)
+    saved = read_json(path, RECEIPT_FORMAT, RECEIPT_VERSION)
     kinds: dict[str, Any] = {field.name: field.type for field in fields(Receipt)}
     values = {name: saved.get(name, ...) for name in kinds}
     for name in ("kept", "outside_the_guarantee"):
@@ -200,7 +209,8 @@ def read_receipt(path: str | PathLike[str]) -> Receipt:
 def _points_around(release: Release) -> list[Point]:
     """Run the merging mechanisms at budgets around the release's own, in about a second."""
     joint, criterion = release.joint, release.criterion
-    if not isinstance(criterion, BuiltIn) or not math.isfinite(epsilon_of(criterion)):
+    is_bounded = math.isfinite(min(criterion.lower, criterion.upper))
+    if not isinstance(criterion, BuiltIn) or not is_bounded:
         return []
     epsilons = _epsilons_around(joint, criterion)
     end = time.perf_counter() + _SECONDS

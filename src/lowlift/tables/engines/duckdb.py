@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import re
 import secrets
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,7 +107,10 @@ def _is_quoted(path: str) -> bool:
     """Tell whether the first line of a CSV is one quoted name, whatever is in it."""
     place = Path(path)
     with gzip.open(place) if path.endswith(".gz") else place.open("rb") as file:
-        line = file.readline().rstrip(b"\r\n")
+        try:
+            line = file.readline().rstrip(b"\r\n")
+        except (OSError, EOFError, zlib.error):
+            return False  # DuckDB refuses it when it reads on
     return bool(re.fullmatch(rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"', line))
 
 

@@ -136,12 +136,18 @@ def said(error: duckdb.Error, about: str) -> str:
 def _said_of_csv(message: str, about: str) -> str:
     line = re.search(r"CSV Error on Line: (\d+)", message)
     place = f"line {line[1]}" if line else "one line"
-    column = re.search(r'^Error when converting column "(.*)"\. Could not', message, re.MULTILINE)
-    if column is None:
+    if "Error when converting column" not in message:
         return f"{about} must be well-formed CSV in UTF-8; {place} is not."
-    kind = re.search(r"is being converted as type (\w+)", message)
+    column = _only(r'^Error when converting column "(.*)"\. Could not', message)
+    kind = _only(r"is being converted as type (\w+)", message)
     return (
-        f"{about} must hold one type in column {column[1]!r}; {place} is no "
-        f"{kind[1] if kind else 'such value'}. Correct the line, or convert the file to Parquet "
+        f"{about} must hold one type in {f'column {column!r}' if column else 'each column'}; "
+        f"{place} is no {kind or 'such value'}. Correct the line, or convert the file to Parquet "
         "with that column as text."
     )
+
+
+def _only(pattern: str, message: str) -> str | None:
+    """Return what the pattern finds; None where a quoted line of the table says the like too."""
+    found = set(re.findall(pattern, message, re.MULTILINE))
+    return found.pop() if len(found) == 1 else None

@@ -27,7 +27,11 @@ function listen(root) {
     const source = new EventSource(part.dataset.events);
     source.addEventListener("step", (event) => {
       if (!part.isConnected) { source.close(); return; }
-      part.querySelector(".progress").innerHTML = event.data;
+      const progress = part.querySelector(".progress");
+      progress.innerHTML = event.data;
+      // A search that has found something can be stopped.
+      const stop = part.querySelector("[data-stop]");
+      if (stop && progress.querySelector(".search")) stop.hidden = false;
     });
     source.addEventListener("done", () => {
       source.close();

@@ -1,0 +1,1 @@
+"""The pictures of the site: functions that return SVG, drawn when the site is built."""

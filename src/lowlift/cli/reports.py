@@ -1,0 +1,145 @@
+"""``lowlift report``, and the reports that other commands write beside their work."""
+
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lowlift.cli import options as o
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lowlift.report import Report
+
+__all__ = ["Pages", "report"]
+
+
+class Pages:
+    """The pages that a command was asked to write; checked before long work starts.
+
+    Parameters
+    ----------
+    full, public
+        Files of the confidential and of the public form; None for none.
+    others
+        Files that the command writes too, which must be others.
+    force
+        Whether files that exist are overwritten.
+    source
+        The table, which must be another file.
+    """
+
+    def __init__(
+        self,
+        full: Path | None,
+        public: Path | None,
+        *others: Path,
+        force: bool,
+        source: str | None = None,
+    ) -> None:
+        from lowlift.errors import InvalidInput, MissingExtra
+        from lowlift.workflow.sanitizing import refuse_existing
+
+        self.full, self.public = full, public
+        #: What to know before the public form is published.
+        self.warnings: tuple[str, ...] = ()
+        if not self.is_wanted:
+            return
+        if find_spec("jinja2") is None or find_spec("matplotlib") is None:
+            raise MissingExtra("pip install 'lowlift[report]' to write reports.")
+        refuse_existing(full, public, force=force, source=source)
+        pages = {path.resolve() for path in (full, public) if path is not None}
+        if pages & {path.resolve() for path in others}:
+            raise InvalidInput("outputs must differ from each other and from the table.")
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is a page to write."""
+        return self.full is not None or self.public is not None
+
+    @property
+    def data(self) -> dict[str, str]:
+        """The files, for JSON."""
+        names = ("report", self.full), ("report_public", self.public)
+        return {name: str(path) for name, path in names if path is not None}
+
+    def write(self, make: "Callable[[], Report]") -> None:
+        """Make the report and write its pages, the confidential one for its owner's eyes only."""
+        if not self.is_wanted:
+            return
+        from lowlift.files import write_text
+        from lowlift.report import page
+
+        made = make()
+        if self.full is not None:
+            write_text(self.full, page(made), is_private=True)
+        if self.public is not None:
+            write_text(self.public, page(made, is_public=True), is_private=False)
+            self.warnings = made.public.warnings
+
+    def say(self) -> None:
+        """Print what was written, and what to know before it is published."""
+        from lowlift.cli import screens
+
+        if self.full is not None:
+            typer.echo(f"Wrote {self.full} (confidential).")
+        if self.public is not None:
+            typer.echo(f"Wrote {self.public} (public).")
+            screens.warn(self.warnings)
+
+
+def report(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="From lowlift design.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="For example: -o report.html")
+    ] = Path("report.html"),
+    receipt: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What was published by it, e.g. safe.receipt.json."),
+    ] = None,
+    public: Annotated[
+        bool,
+        typer.Option("--public", help="The public form, for example for readers of safe.csv."),
+    ] = False,
+    curve: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The trade-off to show, from lowlift tradeoff, e.g. curve.csv."
+        ),
+    ] = None,
+    round_to: Annotated[
+        float | None,
+        typer.Option(help="The step of probabilities in the public form, e.g. 0.05."),
+    ] = None,
+    force: o.Force = False,
+    json: o.Json = False,
+) -> None:
+    """Write a report on a release: one page that stands alone.
+
+    It holds the lifts of S by X: confidential. With --public it leaves out everything of S by X,
+    counts and the input's hash. Exit code 0: the bound holds; 1: it does not; 2: bad input.
+    """
+    from lowlift.cli import screens
+    from lowlift.release import Release
+    from lowlift.workflow import read_curve, read_receipt, report_of
+
+    read = [path for path in (release, receipt, curve) if path is not None]
+    pages = Pages(None if public else out, out if public else None, *read, force=force)
+    found = Release.from_json(release)
+    published = None if receipt is None else read_receipt(receipt)
+    # The public form has no curve.
+    points = () if public else None if curve is None else read_curve(curve)
+    made = report_of(found, points=points, receipt=published, round_to=round_to)
+    if curve is not None:
+        made = replace(made, curve_source=curve.name)
+    pages.write(lambda: made)
+    if json:
+        data = {"report": str(out), "is_public": public, "is_satisfied": made.holds}
+        screens.print_json(data | {"warnings": pages.warnings})
+    else:
+        typer.echo(f"{made.verdict.word}. {made.verdict.sentence}")
+        pages.say()
+    raise typer.Exit(0 if made.holds else 1)

@@ -1,0 +1,403 @@
+"""The transformer: design a release at fit, draw it at transform."""
+
+# ruff: noqa: N803 (X is scikit-learn's name)
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lowlift.criteria import Criterion
+from lowlift.encodings import ENCODINGS
+from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
+from lowlift.sklearn.declared import (
+    check_choice,
+    check_criterion,
+    declared_bins,
+    names_of,
+    seed_of,
+)
+from lowlift.sklearn.frames import Frame, array_of, built, library_of, target_of
+from lowlift.sklearn.symbols import Read, broken_here, read_rows, replace_unseen
+from lowlift.tables import Bins, Column, open_table
+from lowlift.workflow import MECHANISMS, Asked, Spec, design
+from lowlift.workflow.applying import output_columns
+
+__all__ = ["MERGING", "LiftPrivatizer"]
+
+_TARGET, _BESIDE = "y", "sensitive_features"
+#: Mechanisms whose Y is a function of X; with the encodings codes and groups nothing is drawn.
+MERGING = ("watchdog", "subset-merging", "optimal-merging")
+#: How scikit-learn is to check arrays: values of any type, some missing.
+_ARRAYS: Mapping[str, Any] = {"dtype": None, "ensure_all_finite": False}
+_CHOICES: Mapping[str, Sequence[str]] = {
+    "mechanism": MECHANISMS,
+    "encoding": ENCODINGS,
+    "missing": ("value", "error"),
+    "unseen": ("error", "most_common"),
+    "on_violation": ("raise", "warn", "ignore"),
+}
+
+
+class LiftPrivatizer(TransformerMixin, BaseEstimator):
+    """Replace the columns of X by released ones that bound what they reveal of a sensitive S.
+
+    `fit` counts S by X, designs a release and audits it; `transform` draws a released row for each
+    row, and drops the sensitive columns.
+
+    Parameters
+    ----------
+    sensitive : str, list of str or None
+        Where S is. Names of columns of X: several are one S, each is audited on its own too.
+        ``"y"``: the target given to `fit` (write ``["y"]`` for a column of that name).
+        None: `fit` is given ``sensitive_features``. It must be said: there is no default.
+    criterion : Criterion
+        The bound, in nats, such as ``lowlift.LIP(0.5)``. It must be said: there is no default.
+    mechanism : str
+        A name of ``lowlift.workflow.MECHANISMS``; "auto" takes the best that the size allows.
+    columns : list of str or None
+        The columns to release, jointly; None: all but the sensitive ones. Others are dropped.
+    bins : mapping or declaration
+        How numeric columns become symbols: by name, or one declaration for every numeric column
+        that is released. A declaration is a list of edges, ``"width:10"``, ``"each"`` (whole
+        numbers only) or ``"quantiles:4"``, which takes edges from the data and warns. Whole
+        numbers in S are taken one by one; real numbers in S need bins by name.
+    encoding : {"values", "codes", "groups"}
+        "values": the released columns, with values of X drawn from P(x | y); types are kept, a
+        binned column becomes text. "codes": one column, the number of the output. "groups": one
+        column of texts that list the values merged, for mechanisms that merge.
+    missing : {"value", "error"}
+        What a missing value is: a symbol of its own, or refused.
+    unseen : {"error", "most_common"}
+        What `transform` does with a combination of values that `fit` did not see: refuse it, or
+        treat it as the most common one.
+    on_violation : {"raise", "warn", "ignore"}
+        What `transform` does when S is in X and the bound does not hold on that table: refuse,
+        or, in an evaluation that publishes nothing, go on.
+    time_limit : float
+        Seconds after which a search stops with the best release so far.
+    random_state : int or None
+        None draws from the operating system's entropy. A whole number repeats the draws, for
+        tests: who knows it can undo them. It is not for publication.
+
+    Attributes
+    ----------
+    release_ : Release
+        What the mechanism made. Confidential: it has the counts of S by X.
+    encoded_ : Encoded
+        The release in the form that is published, audited in that form.
+    audit_ : Audit
+        The audit of what is published.
+    leakage_ : Leakage
+        The leakages of what is published, below and above, in nats.
+    nmi_ : float
+        I(X;Y) / H(X) of what is published.
+    share_changed_ : float
+        The expected share of rows whose released values are not their own.
+    n_features_in_ : int
+        Columns seen at fit, the sensitive ones among them.
+    feature_names_in_ : array of str
+        Their names, when X had some.
+
+    Guarantee
+        At the table that was fitted, one drawn row satisfies the criterion by the exact audit of
+        the channel that is drawn. On another table the bound is checked when sensitive columns
+        are in it; without S it cannot be. Rows keep their order and index, as scikit-learn needs:
+        shuffle them before you publish. Transforming the same rows twice makes two releases.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lowlift import LIP
+    >>> table = pd.DataFrame({"ward": list("aabbcccc") * 9, "ill": [1, 1, 0, 0, 1, 0, 1, 0] * 9})
+    >>> privatizer = LiftPrivatizer(sensitive="ill", criterion=LIP(0.5)).fit(table)
+    >>> privatizer.audit_.is_satisfied, round(privatizer.nmi_, 4)
+    (True, 0.7049)
+    >>> privatizer.transform(table).columns.tolist()
+    ['ward']
+    """
+
+    release_: Any
+    encoded_: Any
+    audit_: Any
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
+    _spec: Spec
+    _dtypes: dict[str, Any]
+    _library: str
+
+    def __init__(
+        self,
+        sensitive: str | Sequence[str] | None = None,
+        criterion: Criterion | None = None,
+        mechanism: str = "auto",
+        *,
+        columns: Sequence[str] | None = None,
+        bins: Any = None,
+        encoding: str = "values",
+        missing: str = "value",
+        unseen: str = "error",
+        on_violation: str = "raise",
+        time_limit: float = 60.0,
+        random_state: int | None = None,
+    ) -> None:
+        self.sensitive = sensitive
+        self.criterion = criterion
+        self.mechanism = mechanism
+        self.columns = columns
+        self.bins = bins
+        self.encoding = encoding
+        self.missing = missing
+        self.unseen = unseen
+        self.on_violation = on_violation
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say what the input may be."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self._is_target
+        is_drawn = self.mechanism not in MERGING or self.encoding == "values"
+        tags.non_deterministic = is_drawn and self.random_state is None
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def fit(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> Self:
+        """Count S by X and design a release.
+
+        Parameters
+        ----------
+        X
+            A pandas or polars frame, or an array, whose columns are then x0, x1, and so on.
+        y
+            The sensitive values when ``sensitive="y"``; else it is not looked at.
+        sensitive_features
+            The sensitive values when `sensitive` is None.
+
+        Raises
+        ------
+        InvalidInput
+            For parameters or columns that do not fit; a ValueError.
+        BoundViolated
+            When no release of that encoding satisfies the bound.
+        """
+        criterion = self._checked()
+        rows = self._rows(X, reset=True)
+        frame, sensitive = self._with_sensitive(rows, X, y, sensitive_features)
+        released = self._released(rows, sensitive)
+        asked = Asked(sensitive, released, missing=self.missing)
+        frame = frame.select((*sensitive, *released))
+        made = design(
+            frame.value,
+            replace(asked, bins=self._bins(frame, asked)),
+            criterion,
+            mechanism=self.mechanism,
+            encoding=self.encoding,
+            time_limit=self.time_limit,
+        )
+        if not made.is_satisfied:
+            raise BoundViolated(
+                f"{made.chosen.name} does not satisfy {criterion} for each sensitive column alone. "
+                "Use ALIP, LIP, LDP or AlphaLift, which protect each of them."
+            )
+        self.release_, self.encoded_ = made.release, made.encoded
+        self.audit_ = made.encoded.release.audit
+        self._spec, self._library = made.spec, frame.library
+        self._dtypes = {
+            column.name: frame.dtypes[column.name]
+            for column in made.spec.released
+            if made.encoded.name == "values" and column.output_kind == column.kind
+        }
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Draw a released row for each row of X.
+
+        Parameters
+        ----------
+        X
+            As at fit; sensitive columns may be left out of a frame, and are dropped.
+
+        Returns
+        -------
+        A frame of the library of X, or an array; or what `set_output` asked for.
+
+        Raises
+        ------
+        InvalidInput
+            For other columns or kinds than at fit, or unseen values that are refused.
+        BoundViolated
+            When S is in X, the bound does not hold there, and `on_violation` is "raise".
+        """
+        check_is_fitted(self)
+        self._checked()
+        rows = self._rows(X, reset=False)
+        read = read_rows(rows, self._spec, self._sensitive_in(rows))
+        if self.unseen == "most_common":
+            read = replace_unseen(read, self.release_.joint)
+        numbers = read.numbers(self.release_.joint)
+        if read.sensitive:
+            self._check_here(read)
+        drawn = self.encoded_.release.sample_indices(numbers, seed_of(self.random_state))
+        asked = getattr(self, "_sklearn_output_config", {}).get("transform")
+        library = asked or get_config()["transform_output"]
+        library = rows.library if library == "default" else library
+        return built(
+            output_columns(self.encoded_, self._spec),
+            drawn,
+            library,
+            index=getattr(X, "index", None) if rows.library != "polars" else None,
+            dtypes=self._dtypes if library == self._library else None,
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Return the names of the released columns.
+
+        Parameters
+        ----------
+        input_features
+            Names of the columns of an array; those of a frame must be its own.
+        """
+        check_is_fitted(self)
+        known = self._names_in
+        given = known if input_features is None else tuple(input_features)
+        if hasattr(self, "feature_names_in_") and given != known:
+            raise InvalidInput("input_features is not equal to feature_names_in_")
+        if len(given) != len(known):
+            raise InvalidInput(
+                "input_features should have length equal to number of features "
+                f"({len(known)}), got {len(given)}"
+            )
+        named = dict(zip(known, given, strict=True))
+        released = tuple(
+            replace(column, name=str(named[column.name])) for column in self._spec.released
+        )
+        made = output_columns(self.encoded_, replace(self._spec, released=released))
+        return np.array([column.name for column in made], dtype=object)
+
+    @property
+    def leakage_(self) -> Any:
+        """The leakages of what is published, below and above, in nats."""
+        check_is_fitted(self)
+        return self.audit_.leakage
+
+    @property
+    def nmi_(self) -> float:
+        """I(X;Y) / H(X) of what is published."""
+        check_is_fitted(self)
+        return float(self.encoded_.nmi)
+
+    @property
+    def share_changed_(self) -> float:
+        """The expected share of rows whose released values are not their own."""
+        check_is_fitted(self)
+        return float(self.encoded_.share_changed)
+
+    @property
+    def _is_target(self) -> bool:
+        return isinstance(self.sensitive, str) and self.sensitive == _TARGET
+
+    @property
+    def _has_columns(self) -> bool:
+        return self.sensitive is not None and not self._is_target
+
+    @property
+    def _names_in(self) -> tuple[str, ...]:
+        names = getattr(self, "feature_names_in_", None)
+        return tuple(f"x{k}" for k in range(self.n_features_in_)) if names is None else tuple(names)
+
+    def _checked(self) -> Criterion:
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        seed_of(self.random_state)
+        return check_criterion(self.criterion)
+
+    def _rows(self, X: Any, *, reset: bool) -> Frame:
+        """Return the rows of X; refuse other columns than at fit, the sensitive ones aside."""
+        library = library_of(X)
+        if library == "array":
+            is_frame = hasattr(X, "columns")  # its names are no texts: like an array it has none
+            checked = validate_data(
+                self, X, reset=reset, skip_check_array=is_frame, **({} if is_frame else _ARRAYS)
+            )
+            return array_of(X, checked, self._names_in)
+        names = tuple(map(str, X.columns))
+        if reset or not self._differs_in_sensitive(names):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        return Frame(X, names, library)
+
+    def _differs_in_sensitive(self, names: Sequence[str]) -> bool:
+        """Tell whether these are the columns of fit, in order, but for some of S."""
+        if not (self._has_columns and hasattr(self, "feature_names_in_")):
+            return False
+        hidden = {column.name for column in self._spec.sensitive} - set(names)
+        return list(names) == [name for name in self.feature_names_in_ if name not in hidden]
+
+    def _with_sensitive(
+        self, rows: Frame, X: Any, y: Any, beside: Any
+    ) -> tuple[Frame, tuple[str, ...]]:
+        """Return the rows with S among the columns, and its names."""
+        if self._has_columns:
+            if beside is not None:
+                raise InvalidInput(
+                    "sensitive_features must be left out when sensitive names columns of X."
+                )
+            return rows, names_of(self.sensitive, rows.names, "sensitive columns")
+        name, values = (_TARGET, y) if self._is_target else (_BESIDE, beside)
+        if values is None:
+            raise InvalidInput(
+                "S is the target: fit requires y to be passed, but the target y is None."
+                if self._is_target
+                else "fit must know S; it does not. Name columns of X (sensitive=[...]), the "
+                "target (sensitive='y'), or pass sensitive_features to fit."
+            )
+        if name in rows.names:
+            raise InvalidInput(
+                f"X must not have a column {name!r} when S is given beside it. Write "
+                f"sensitive=[{name!r}] if the column is meant, or rename it."
+            )
+        return rows.join(name, target_of(X, values, name)), (name,)
+
+    def _released(self, rows: Frame, sensitive: Sequence[str]) -> tuple[str, ...]:
+        if self.columns is not None:
+            return names_of(self.columns, rows.names, "released columns")
+        return tuple(name for name in rows.names if name not in sensitive)
+
+    def _bins(self, frame: Frame, asked: Asked) -> dict[str, Bins]:
+        with open_table(frame.value) as table:
+            frame.check_names(table)
+            return declared_bins(self.bins, table.kinds, asked.sensitive, asked.released)
+
+    def _sensitive_in(self, rows: Frame) -> tuple[Column, ...]:
+        """Return the sensitive columns that are there to be checked."""
+        if not self._has_columns or self.on_violation == "ignore":
+            return ()
+        return tuple(column for column in self._spec.sensitive if column.name in rows.names)
+
+    def _check_here(self, read: Read) -> None:
+        """Audit the channel under the counts of this table."""
+        found = broken_here(read, self._spec, self.encoded_)
+        if found is None:
+            return
+        fault = (
+            f"on this table the release does not satisfy {self.encoded_.release.criterion}: "
+            f"{len(found.violations)} of {found.channel.n_y} outputs break it (leakage "
+            f"{found.leakage.lower:.4f} below, {found.leakage.upper:.4f} above)."
+        )
+        if self.on_violation == "warn":
+            warnings.warn(f"{fault} Do not publish it.", LowliftWarning, stacklevel=4)
+            return
+        raise BoundViolated(
+            f"{fault} Nothing was released. Fit on this table to publish it; where nothing is "
+            "published, as in cross-validation, set on_violation='warn'."
+        )

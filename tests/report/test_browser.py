@@ -1,0 +1,109 @@
+"""The page in a real browser: offline, accessible, and within the screen."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+import lowlift as ll
+from lowlift.report import Report, page
+from lowlift.workflow import report_of
+from people import write_people
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Files of pages of every kind, by name."""
+    from lowlift.workflow import Asked, Options, sanitize
+
+    folder = tmp_path_factory.mktemp("pages")
+    titanic = ll.datasets.titanic()
+    raw = ll.audit(titanic, ll.Channel.identity(titanic), ll.ALIP(0.5, 0.5))
+    people = write_people(folder / "people.csv")
+    asked, options = Asked(("disease",), ("ward",)), Options(seed=1)
+    made = sanitize(people, asked, ll.LIP(0.4), str(folder / "safe.csv"), options)
+    many = ll.subset_merging(ll.Joint.random(15, 200, seed=0), ll.ALIP(1.0, 1.0))
+    reports = {
+        "audit": Report(raw),
+        "release": report_of(ll.random_response(titanic, ll.ALIP(0.5, 0.5))),
+        "sanitized": report_of(made),
+        "many": report_of(many),
+    }
+    for name, report in reports.items():
+        (folder / f"{name}.html").write_text(page(report), "utf-8")
+    (folder / "public.html").write_text(page(reports["sanitized"], is_public=True), "utf-8")
+    return {path.stem: path for path in folder.glob("*.html")}
+
+
+NAMES = ("audit", "release", "sanitized", "many", "public")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_opens_offline_and_asks_for_nothing(browser, pages, name):
+    context = browser.new_context(offline=True)
+    asked, complaints = [], []
+    sheet = context.new_page()
+    sheet.on("request", lambda request: asked.append(request.url))
+    sheet.on("console", lambda message: complaints.append(message.text))
+    sheet.on("pageerror", lambda error: complaints.append(str(error)))
+    address = pages[name].as_uri()
+    sheet.goto(address)
+    assert sheet.get_by_role("heading", level=1).count() == 1
+    outside = [url for url in asked if url != address and not url.startswith("data:image/png")]
+    assert outside == []
+    assert complaints == []
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", NAMES)
+def test_axe_finds_nothing_serious(browser, pages, name, scheme):
+    context = browser.new_context(color_scheme=scheme)
+    sheet = context.new_page()
+    sheet.goto(pages[name].as_uri())
+    found = Axe().run(sheet).response["violations"]
+    serious = [
+        (item["id"], [node["html"][:120] for node in item["nodes"]][:3])
+        for item in found
+        if item["impact"] in {"serious", "critical"}
+    ]
+    assert serious == []
+    context.close()
+
+
+@pytest.mark.parametrize("width", [390, 768, 1200])
+@pytest.mark.parametrize("name", NAMES)
+def test_it_fits_the_screen(browser, pages, name, width):
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    sheet = context.new_page()
+    sheet.goto(pages[name].as_uri())
+    assert sheet.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
+
+
+def test_print_is_light_and_whole(browser, pages):
+    context = browser.new_context(color_scheme="dark")
+    sheet = context.new_page()
+    sheet.goto(pages["release"].as_uri())
+    paint = "getComputedStyle(document.body).backgroundColor"
+    assert sheet.evaluate(paint) != "rgb(255, 255, 255)"
+    sheet.emulate_media(media="print")
+    assert sheet.evaluate(paint) == "rgb(255, 255, 255)"
+    sheet.set_viewport_size({"width": 720, "height": 1000})
+    cut = sheet.evaluate(
+        "[...document.querySelectorAll('svg, table')]"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"
+    )
+    assert cut == 0
+    assert sheet.pdf(format="A4").startswith(b"%PDF")
+    context.close()
