@@ -113,6 +113,13 @@ def problem_of(page):
     return found[1].replace("&#39;", "'") if found else ""
 
 
+def settled(client, address):
+    """Return a page once no work goes on in it."""
+    while "data-events" in (page := client.get(address).text):
+        pass
+    return page
+
+
 def clinic(rows=600, seed=5):
     """Return a small table as the text of a CSV file; some values are `MARKERS`."""
     draw = random.Random(seed)

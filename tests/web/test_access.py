@@ -1,4 +1,4 @@
-"""Who gets in: Host, Origin, tokens, the link, the password, TLS; and the headers of every answer."""
+"""Who gets in: Host, Origin, tokens, link, password, TLS; and the headers of every answer."""
 
 import os
 import re
