@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
+from lowlift.rounding import at_least, at_most, expm1_at_most
 
 __all__ = ["guarantee_of"]
 
@@ -37,23 +37,23 @@ def _promise(criterion: Criterion) -> str:
         return "Nothing is bounded."
     if isinstance(criterion, LDP):
         return (
-            f"No published value is more than {_exp_up(upper)} times as likely under one "
+            f"No published value is more than {at_most(upper, 4)} times as likely under one "
             "sensitive value as under another."
         )
     if isinstance(criterion, L1Lift):
         return _averages(
-            (upper, "the sum over s of |P(s|y) - P(s)|", _expm1_up),
-            (lower, "the mean over s of |P(s)/P(s|y) - 1|", _expm1_up),
+            (upper, "the sum over s of |P(s|y) - P(s)|", expm1_at_most),
+            (lower, "the mean over s of |P(s)/P(s|y) - 1|", expm1_at_most),
         )
     if isinstance(criterion, Chi2Lift):
         return _averages(
-            (upper, "the root mean square over s of P(s|y)/P(s) - 1", _expm1_up),
-            (lower, "the root mean square over s of P(s)/P(s|y) - 1", _expm1_up),
+            (upper, "the root mean square over s of P(s|y)/P(s) - 1", expm1_at_most),
+            (lower, "the root mean square over s of P(s)/P(s|y) - 1", expm1_at_most),
         )
     if isinstance(criterion, AlphaLift) and not math.isinf(criterion.alpha):
         mean = f"the power mean of order {criterion.alpha:g} over s of"
         return _averages(
-            (upper, f"{mean} P(s|y)/P(s)", _exp_up), (lower, f"{mean} P(s)/P(s|y)", _exp_up)
+            (upper, f"{mean} P(s|y)/P(s)", at_most), (lower, f"{mean} P(s)/P(s|y)", at_most)
         )
     return _factors(lower, upper)
 
@@ -63,38 +63,18 @@ def _factors(lower: float, upper: float) -> str:
         return "No published value changes how likely any sensitive value is."
     sides = []
     if not math.isinf(upper):
-        sides.append(f"more than {_exp_up(upper)} times")
+        sides.append(f"more than {at_most(upper, 4)} times")
     if not math.isinf(lower):
-        sides.append(f"less than {_exp_down(lower)} times")
+        sides.append(f"less than {at_least(-lower, 4)} times")
     text = f"No published value makes any sensitive value {' or '.join(sides)} as likely as it was"
     if len(sides) == 2:
         return f"{text} before."
     return f"{text} before. How much {'more' if math.isinf(upper) else 'less'} is not bounded."
 
 
-def _averages(*sides: tuple[float, str, Callable[[float], str]]) -> str:
-    bounds = [f"{what} is at most {show(side)}" for side, what, show in sides if side < math.inf]
+def _averages(*sides: tuple[float, str, Callable[[float, int], str]]) -> str:
+    bounds = [f"{what} is at most {show(side, 4)}" for side, what, show in sides if side < math.inf]
     return (
         f"For every published value y, {' and '.join(bounds)}. "
         "Here s are the sensitive values, and means are weighted by P(s)."
     )
-
-
-def _exp_up(side: float) -> str:
-    return _shown(side, math.exp, ROUND_CEILING, math.inf) if side else "1"
-
-
-def _exp_down(side: float) -> str:
-    return _shown(-side, math.exp, ROUND_FLOOR, 0.0)
-
-
-def _expm1_up(side: float) -> str:
-    return _shown(side, math.expm1, ROUND_CEILING, math.inf) if side else "0"
-
-
-def _shown(power: float, function: Callable[[float], float], rounding: str, toward: float) -> str:
-    """Return the function of a budget to four digits, rounded to the safe side."""
-    if abs(power) > 700:
-        return f"e**{power:g}"
-    safe = math.nextafter(math.nextafter(function(power), toward), toward)
-    return f"{Context(prec=4, rounding=rounding).create_decimal(Decimal(safe)).normalize():f}"

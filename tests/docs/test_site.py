@@ -27,8 +27,11 @@ MODULES = [
     "lowlift.guarantees",
     "lowlift.measures",
     "lowlift.paper",
+    "lowlift.report",
     "lowlift.sampling",
+    "lowlift.sklearn",
     "lowlift.tables",
+    "lowlift.web",
     "lowlift.workflow",
 ]
 #: Attributes that make a browser load something.

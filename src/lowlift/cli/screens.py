@@ -102,7 +102,7 @@ def _is_number(text: str) -> bool:
 
 def times(leakage: float) -> str:
     """Return e**leakage as a factor, rounded up: it is said that no lift is larger."""
-    from lowlift.report.wording import at_most
+    from lowlift.rounding import at_most
 
     return at_most(leakage) if leakage < math.inf else "any number of"
 
@@ -162,10 +162,12 @@ def _said(spec: "Spec") -> None:
 
 
 def _interval_lines(intervals: "LiftIntervals", audit: "Audit", rows: int) -> list[str]:
+    from lowlift.rounding import ceiling, floor
+
     low, high = float(intervals.low.min()), float(intervals.high.max())
     sample = (
         f"Exact if the table is the population. If its {rows:,} rows are a sample, the lifts lie "
-        f"between {low:.3g} and {high:.3g} (95%, all at once)."
+        f"between {floor(low)} and {ceiling(high)} (95%, all at once)."
     )
     lines = [sample]
     if intervals.zero_cells:

@@ -44,11 +44,15 @@ def web(
 
     It listens on this machine only, and its link works once.
     """
+    from lowlift.errors import InvalidInput
     from lowlift.web import Address, serve
 
     password = None
     if password_file is not None:
-        password = password_file.read_text("utf-8").split("\n", maxsplit=1)[0].strip()
+        try:
+            password = password_file.read_text("utf-8").split("\n", maxsplit=1)[0].strip()
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{password_file.name} must be text in UTF-8.") from error
     address = Address(host, port, tuple(name or ()), certificate, certificate_key, password)
     serve(
         source,

@@ -3,7 +3,6 @@
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,6 +14,7 @@ from lowlift.figures.canvas import Canvas, shortened
 from lowlift.figures.palette import ALARM, DIVERGING, GRID, INK, ZERO
 from lowlift.figures.panels import Floats
 from lowlift.figures.svg import svg_of
+from lowlift.rounding import at_least, at_most
 
 if TYPE_CHECKING:
     from matplotlib.colors import ListedColormap
@@ -256,8 +256,11 @@ class _Map:
         scale = np.linspace(end, -end, _STEPS)[:, None]
         canvas.picture(_painted(scale, end), (left, right, low, top))
         marks = [
-            (value, f"×{_outward(value)} {word}", True)
-            for value, word in ((budgets[1], "at most"), (-budgets[0], "at least"))
+            (value, f"×{rounded(value)} {word}", True)
+            for value, rounded, word in (
+                (budgets[1], at_most, "at most"),
+                (-budgets[0], at_least, "at least"),
+            )
             if abs(value) <= end
         ]
         for value, _, _ in marks:
@@ -307,19 +310,6 @@ def _apart(heights: Sequence[float]) -> list[float]:
         middle = (found[0] + found[1]) / 2
         found[:2] = [middle + _LINE / 2, middle - _LINE / 2]
     return found
-
-
-def _outward(value: float) -> str:
-    """Write e**value to three digits, rounded away from 1: a budget is not shown as less.
-
-    Examples
-    --------
-    >>> _outward(0.5), _outward(-0.5), _outward(0.0)
-    ('1.65', '0.606', '1')
-    """
-    rounding = ROUND_CEILING if value > 0 else ROUND_FLOOR
-    exact = Decimal(math.exp(min(value, 700.0)))
-    return f"{Context(prec=3, rounding=rounding).create_decimal(exact).normalize():g}"
 
 
 def _lift(value: float) -> str:

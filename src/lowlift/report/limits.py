@@ -5,6 +5,7 @@ from typing import NamedTuple
 from lowlift.audit import Audit
 from lowlift.report.records import Limit, Origin, Publication
 from lowlift.report.wording import counted, joined
+from lowlift.rounding import ceiling, floor
 from lowlift.sampling import LiftIntervals
 
 __all__ = ["ADVERSARY", "Scope", "limits_of", "public_limits"]
@@ -125,7 +126,7 @@ def _sample(scope: Scope) -> Limit:
     low, high = float(intervals.low.min()), float(intervals.high.max())
     text = (
         f"Exact if the table is the population. If its {counted(intervals.n_rows, 'row')} are a "
-        f"sample, the lifts lie between {low:.3g} and {high:.3g} (all at once with "
+        f"sample, the lifts lie between {floor(low)} and {ceiling(high)} (all at once with "
         f"{intervals.level:.0%} confidence, for a channel that was not chosen with the same rows)."
     )
     if scope.audit.is_satisfied and intervals.supports(scope.audit.criterion) is False:

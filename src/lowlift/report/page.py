@@ -15,7 +15,7 @@ def page(report: Report, *, is_public: bool = False) -> str:
         The facts.
     is_public
         Whether to leave out everything of S by X, counts and the input's hash; see
-        `lowlift.report.public`.
+        `Report.public`.
 
     Raises
     ------

@@ -33,6 +33,7 @@ from lowlift.report.verdicts import (
     with_uncovered,
 )
 from lowlift.report.wording import percent
+from lowlift.rounding import percent_at_most
 from lowlift.sampling import LiftIntervals
 
 __all__ = ["Report"]
@@ -251,7 +252,7 @@ class Report:
         if self.certificate is not None:
             what = "merging" if self.certificate.scope == "partitions" else "mechanism"
             text = f"no {what} that keeps the bound exceeds it"
-            value = percent(min(1.0, self.certificate.upper_bound))
+            value = percent_at_most(self.certificate.upper_bound)
             found.append(Number("Proven upper bound", value, text))
         sizes = f"{self.raw.joint.n_x:,} → {self.encoded.channel.n_y:,}"
         found.append(Number("Rows changed", percent(self.encoded.share_changed), "expected share"))
@@ -342,7 +343,9 @@ class Report:
         bound = math.nan if self.upper_bound is None else self.upper_bound
         leaks = found.min_lift_leakage, found.max_lift_leakage
         epsilon = tradeoffs.epsilon_of(criterion)
-        return tradeoffs.Mark(self.mechanism, epsilon, found.nmi, bound, *leaks)
+        return tradeoffs.Mark(
+            self.mechanism, epsilon, found.nmi, bound, *leaks, holds=self._is_satisfied
+        )
 
     @cached_property
     def curve_svgs(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from lowlift.criteria import BuiltIn, Criterion
 from lowlift.figures.panels import Curve, Panel
 from lowlift.report.records import Point, Table
 from lowlift.report.wording import percent
+from lowlift.rounding import percent_at_most
 
 __all__ = ["Mark", "curve_panels", "epsilon_of", "side_by_side", "split_of"]
 
@@ -26,6 +27,7 @@ class Mark(NamedTuple):
     upper_bound: float
     min_lift_leakage: float
     max_lift_leakage: float
+    holds: bool
 
 
 def epsilon_of(criterion: Criterion) -> float:
@@ -103,7 +105,8 @@ def side_by_side(points: Sequence[Point], mark: Mark | None) -> Table:
     if mark is not None:
         name = f"{mark.name or 'given channel'} (this release)"
         leaks = mark.max_lift_leakage, mark.min_lift_leakage
-        rows.append((name, f"{mark.epsilon:g}", *_cells(mark.nmi, mark.upper_bound, *leaks), "yes"))
+        word = "yes" if mark.holds else "no"
+        rows.append((name, f"{mark.epsilon:g}", *_cells(mark.nmi, mark.upper_bound, *leaks), word))
         some = _nearest(points, mark.epsilon)
     order = sorted(some, key=lambda point: (point.epsilon, -point.nmi))
     for point in order:
@@ -142,6 +145,6 @@ def _nearest(points: Sequence[Point], epsilon: float) -> list[Point]:
 
 
 def _cells(nmi: float, bound: float, above: float, below: float) -> tuple[str, ...]:
-    proven = "" if math.isnan(bound) else percent(min(1.0, bound))
+    proven = "" if math.isnan(bound) else percent_at_most(bound)
     leaks = ("∞" if math.isinf(value) else f"{value:.3f}" for value in (above, below))
     return percent(min(1.0, nmi)), proven, *leaks

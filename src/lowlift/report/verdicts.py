@@ -8,7 +8,8 @@ from lowlift.criteria import AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.guarantees import guarantee_of
 from lowlift.report.notions import Ends, closeness, ends_of
 from lowlift.report.records import Number, Verdict
-from lowlift.report.wording import at_least, at_most, counted, joined, percent, times
+from lowlift.report.wording import counted, joined, percent, times
+from lowlift.rounding import at_least, at_most, percent_at_most
 
 __all__ = [
     "curve_verdict",
@@ -236,10 +237,11 @@ def numbers_of(
             for words, value in zip((most, least), before, strict=True)
         )
     broken, outputs = len(subject.violations), subject.channel.n_y
+    how = "decided exactly" if subject.is_certified else "compared in floating point"
     found = [
         Number("Largest lift", times(float(subject.lift.max())), most),
         Number("Smallest lift", times(float(subject.lift.min())), least),
-        Number("Values that break the bound", f"{broken:,}", f"of {outputs:,}, decided exactly"),
+        Number("Values that break the bound", f"{broken:,}", f"of {outputs:,}, {how}"),
         Number(
             "Best guess right",
             percent(guesses[1]),
@@ -248,7 +250,7 @@ def numbers_of(
     ]
     if published is None:
         return tuple(found)
-    bound = "" if upper_bound is None else f"proven: at most {percent(min(1.0, upper_bound))}"
+    bound = "" if upper_bound is None else f"proven: at most {percent_at_most(upper_bound)}"
     kept = percent(min(1.0, subject.nmi))
     changed = Number("Rows changed", percent(share_changed), "expected share")
     return (*found, Number("Information kept", kept, bound), changed)

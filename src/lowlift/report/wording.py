@@ -1,16 +1,12 @@
-"""Labels, factors and shares as people read them; what is promised is rounded to the safe side."""
+"""Labels, factors and shares as people read them."""
 
-import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from lowlift.figures.canvas import shortened
 from lowlift.joint import Label
 
-__all__ = ["at_least", "at_most", "cell", "counted", "joined", "percent", "shown", "times"]
+__all__ = ["cell", "counted", "joined", "percent", "shown", "times"]
 
-#: Beyond this a factor is written as a power of e.
-_MOST = 700.0
 _CELL = 80
 
 
@@ -78,34 +74,3 @@ def joined(words: Sequence[str]) -> str:
     ('class, sex and age', 'ward')
     """
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
-
-
-def at_most(power: float) -> str:
-    """Return e**power to three digits, rounded up.
-
-    Examples
-    --------
-    >>> at_most(0.5), at_most(0.0), at_most(800.0)
-    ('1.65', '1', 'e**800')
-    """
-    return _rounded(power, ROUND_CEILING, math.inf)
-
-
-def at_least(power: float) -> str:
-    """Return e**power to three digits, rounded down.
-
-    Examples
-    --------
-    >>> at_least(-0.5)
-    '0.606'
-    """
-    return _rounded(power, ROUND_FLOOR, 0.0)
-
-
-def _rounded(power: float, rounding: str, toward: float) -> str:
-    if power == 0:
-        return "1"
-    if abs(power) > _MOST:
-        return f"e**{power:g}"
-    safe = math.nextafter(math.nextafter(math.exp(power), toward), toward)
-    return f"{Context(prec=3, rounding=rounding).create_decimal(Decimal(safe)).normalize():f}"

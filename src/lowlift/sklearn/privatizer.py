@@ -54,56 +54,56 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    sensitive : str, list of str or None
+    sensitive
         Where S is. Names of columns of X: several are one S, each is audited on its own too.
         ``"y"``: the target given to `fit` (write ``["y"]`` for a column of that name).
         None: `fit` is given ``sensitive_features``. It must be said: there is no default.
-    criterion : Criterion
+    criterion
         The bound, in nats, such as ``lowlift.LIP(0.5)``. It must be said: there is no default.
-    mechanism : str
+    mechanism
         A name of ``lowlift.workflow.MECHANISMS``; "auto" takes the best that the size allows.
-    columns : list of str or None
+    columns
         The columns to release, jointly; None: all but the sensitive ones. Others are dropped.
-    bins : mapping or declaration
+    bins
         How numeric columns become symbols: by name, or one declaration for every numeric column
         that is released. A declaration is a list of edges, ``"width:10"``, ``"each"`` (whole
         numbers only) or ``"quantiles:4"``, which takes edges from the data and warns. Whole
         numbers in S are taken one by one; real numbers in S need bins by name.
-    encoding : {"values", "codes", "groups"}
+    encoding
         "values": the released columns, with values of X drawn from P(x | y); types are kept, a
         binned column becomes text. "codes": one column, the number of the output. "groups": one
         column of texts that list the values merged, for mechanisms that merge.
-    missing : {"value", "error"}
+    missing
         What a missing value is: a symbol of its own, or refused.
-    unseen : {"error", "most_common"}
+    unseen
         What `transform` does with a combination of values that `fit` did not see: refuse it, or
         treat it as the most common one.
-    on_violation : {"raise", "warn", "ignore"}
+    on_violation
         What `transform` does when S is in X and the bound does not hold on that table: refuse,
         or, in an evaluation that publishes nothing, go on.
-    time_limit : float
+    time_limit
         Seconds after which a search stops with the best release so far.
-    random_state : int or None
+    random_state
         None draws from the operating system's entropy. A whole number repeats the draws, for
         tests: who knows it can undo them. It is not for publication.
 
     Attributes
     ----------
-    release_ : Release
+    release_
         What the mechanism made. Confidential: it has the counts of S by X.
-    encoded_ : Encoded
+    encoded_
         The release in the form that is published, audited in that form.
-    audit_ : Audit
+    audit_
         The audit of what is published.
-    leakage_ : Leakage
+    leakage_
         The leakages of what is published, below and above, in nats.
-    nmi_ : float
+    nmi_
         I(X;Y) / H(X) of what is published.
-    share_changed_ : float
+    share_changed_
         The expected share of rows whose released values are not their own.
-    n_features_in_ : int
+    n_features_in_
         Columns seen at fit, the sensitive ones among them.
-    feature_names_in_ : array of str
+    feature_names_in_
         Their names, when X had some.
 
     Guarantee

@@ -71,8 +71,6 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
                 headers["Cache-Control"] = "no-cache" if is_static else "no-store"
-                if self._scheme == "https":
-                    headers["Strict-Transport-Security"] = "max-age=31536000"
             await send(message)
 
         refusal = self._refusal(Headers(scope=scope), scope["method"], scope["path"])

@@ -1,6 +1,7 @@
 """What all requests share."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 
 from lowlift.web.sessions import Door, Sessions
 
@@ -19,3 +20,5 @@ class House:
     sessions: Sessions
     upload_limit: int
     is_secure: bool
+    #: Held while a wrong password is answered.
+    wrong: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -147,7 +147,7 @@ def _pins(pinned: Sequence[Setting]) -> str:
 
 def _inspect(session: Session, key: str) -> Job:
     table = session.table(key)
-    return session.job(("inspect", key), work.inspect, table.source, table.engine)
+    return session.job(("inspect", key, table.version), work.inspect, table.source, table.engine)
 
 
 async def _answered(session: Session, setting: Setting) -> Job:
@@ -163,7 +163,9 @@ async def _answered(session: Session, setting: Setting) -> Job:
     counted = session.job(("count", setting.columns), work.count, table.source, table.engine, asked)
     if not await counted.wait(_PATIENCE) or counted.state != "done":
         return counted
-    found = session.job(("answer", setting), work.answer, counted.result, setting, bound)
+    found = session.job(
+        ("answer", setting, table.version), work.answer, counted.result, setting, bound
+    )
     await found.wait(_PATIENCE)
     return found
 
@@ -235,7 +237,12 @@ async def pictures(request: Request, session: InSession) -> Response:
     """Draw the heat maps and distributions of an answer."""
     setting = Setting.of(request.query_params.multi_items())
     answer = await _finished(session, setting)
-    job = session.job(("pictures", setting), work.pictures, answer.design, setting)
+    job = session.job(
+        ("pictures", answer.design.release.fingerprint, setting),
+        work.pictures,
+        answer.design,
+        setting,
+    )
     return HTMLResponse(await _drawn(session, job, f"/pictures?{setting.query}"))
 
 
@@ -245,7 +252,13 @@ async def curve(request: Request, session: InSession) -> Response:
     setting = Setting.of(request.query_params.multi_items())
     answer = await _finished(session, setting)
     points = session.points.get(setting.family)
-    job = session.job(("curve", setting), work.curve, answer.design, setting, points)
+    job = session.job(
+        ("curve", answer.design.release.fingerprint, setting),
+        work.curve,
+        answer.design,
+        setting,
+        points,
+    )
     html = await _drawn(session, job, f"/curve?{setting.query}")
     if job.state == "done":
         session.points[setting.family] = job.result.points

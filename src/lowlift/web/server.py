@@ -3,6 +3,7 @@
 import contextlib
 import ipaddress
 import logging
+import resource
 import signal
 import socket
 import sys
@@ -130,6 +131,7 @@ def serve(
     except ImportError as error:
         raise MissingExtra("pip install 'lowlift[web]' to run the web app.") from error
     address = address or Address()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold rows
     given = None if source is None else _given(source, engine, SessionTable)
     with _bound(address) as listening, tempfile.TemporaryDirectory(prefix="lowlift-web-") as name:
         port = listening.getsockname()[1]
@@ -212,7 +214,7 @@ def _announce(
     if door.has_password:
         say(f"lowlift is at {url} (password). Stop it with Ctrl+C.")
         return
-    say("lowlift is at (this link works once):")
+    say("lowlift is at (this link works once, within ten minutes):")
     say(f"  {url}/open?token={door.link()}")
     say("Stop it with Ctrl+C; its files are removed then.")
     if opens_browser:
@@ -221,6 +223,7 @@ def _announce(
         target = f"{url}/open?token={door.link()}"
         page.touch(mode=0o600)
         page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={target}">')
+        say("It opens in your browser; if it does not, use the link.")
         threading.Timer(0.5, webbrowser.open, (page.as_uri(),)).start()
     if sys.stdin.isatty():
         say("Press Enter for another link.")

@@ -11,6 +11,7 @@ from lowlift.figures.page import render
 from lowlift.files import write_text
 from lowlift.joint import Joint
 from lowlift.report import Report, page
+from lowlift.report.wording import percent
 from lowlift.web.jobs import Tell
 from lowlift.web.places import place_of
 from lowlift.web.settings import Setting
@@ -100,7 +101,7 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
     )
     report = _report(made, setting)
     line, html, words = (
-        render("lowlift.web", name, report=report, made=made)
+        render("lowlift.web", name, report=report, made=made, kept=percent(made.encoded.nmi))
         for name in ("line.html", "answer.html", "words.html")
     )
     return Answer(made, line, html, words)
@@ -140,13 +141,15 @@ def publish(
         progress=lambda done, total: tell((done, total)),
     )
     files = {"table": target, **written.files}
-    try:
-        report = workflow.report_of(written, round_to=round_to)
-        for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
-            path = target.with_name(name)
-            write_text(path, page(report, is_public=is_public), is_private=not is_public)
-            files[name.removesuffix(".html")] = path
-        warnings = (*written.warnings, *report.public.warnings)
-    except Exception as error:  # noqa: BLE001 (the table is written, and must not be drawn again)
-        warnings = (*written.warnings, f"there is no report: {place_of(error)}.")
+    warnings = written.warnings
+    if written.verification.is_ok:
+        try:
+            report = workflow.report_of(written, round_to=round_to)
+            for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
+                path = target.with_name(name)
+                write_text(path, page(report, is_public=is_public), is_private=not is_public)
+                files[name.removesuffix(".html")] = path
+            warnings = (*warnings, *report.public.warnings)
+        except Exception as error:  # noqa: BLE001 (the table is written, not to be drawn again)
+            warnings = (*warnings, f"there is no report: {place_of(error)}.")
     return Published(written, files, tuple(dict.fromkeys(warnings)))

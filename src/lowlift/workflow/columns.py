@@ -25,6 +25,7 @@ __all__ = [
     "quiet_joint",
 ]
 
+_MOST_COLUMNS = 2_000
 _MISSING = ("value", "drop", "error")
 
 
@@ -141,6 +142,11 @@ class Found:
 def columns_of(source: Any, *, engine: str | None = None) -> tuple[int, tuple[Found, ...]]:
     """Return the number of rows and what each column is, so that one can choose."""
     with open_table(source, engine) as table:
+        if len(table.kinds) > _MOST_COLUMNS:
+            raise InvalidInput(
+                f"a table must have at most {_MOST_COLUMNS:,} columns to choose from; this one has "
+                f"{len(table.kinds):,}. Use a part of it."
+            )
         sizes = table.sizes()
         found = tuple(
             Found(name, kind, *sizes.get(name, (None, None))) for name, kind in table.kinds.items()
