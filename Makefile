@@ -53,8 +53,8 @@ build/rivals/done: constraints-rivals.txt scripts/rivals
 	scripts/rivals $(PYTHON) build/rivals
 	@touch $@
 
-# QUICK=1: about 2 minutes, prints the table and leaves the documents alone. Else about 15 minutes, and the table in
-# README.md, docs/benchmarks.md and the plots are written anew.
+# QUICK=1: about 2 minutes, prints the table and leaves the documents alone. Else about 20 minutes on a free machine,
+# and the table in README.md, docs/benchmarks.md and the plots are written anew.
 bench: $(VENV)/bench build/rivals/done
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--form quick,--form full --publish) $(BENCH)
 

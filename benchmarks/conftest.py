@@ -11,6 +11,8 @@ from rival_process import RivalProcess
 
 #: Rounds of a contest in each form of the run.
 ROUNDS = {"tiny": 2, "quick": 5, "full": 9}
+#: A point of a growth curve that takes longer is measured once.
+SLOW_SECONDS = 2.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,8 +67,9 @@ def grow(benchmark: Any, form: str) -> Callable[..., Any]:
     def point(
         plot: str, curve: str, size: int, run: Callable[[], Any], *, rounds: int = 3, **more: object
     ) -> Any:
-        calls = contests.warmed(contests.Contender(curve, run, lambda _: 0.0)).calls
-        most = 1 if form == "tiny" else rounds
+        warm = contests.warmed(contests.Contender(curve, run, lambda _: 0.0))
+        calls = warm.calls
+        most = 1 if form == "tiny" or warm.expected > SLOW_SECONDS else rounds
 
         def turn() -> Any:
             for _ in range(calls):

@@ -89,6 +89,8 @@ class Turns:
     objective: float
     note: str
     calls: int
+    #: Of the warm-up.
+    expected: float
     seconds: list[float] = field(default_factory=list)
 
     def take(self) -> None:
@@ -123,7 +125,8 @@ def warmed(contender: Contender) -> Turns:
     if seconds < 1:  # else the first call's own cost does not matter
         seconds, result = timed(contender, 1)
     calls = 1 if contender.seconds else max(1, min(MOST_CALLS, int(LEAST_SECONDS / seconds) + 1))
-    return Turns(contender, float(contender.objective(result)), contender.note(result), calls)
+    value, note = float(contender.objective(result)), contender.note(result)
+    return Turns(contender, value, note, calls, seconds)
 
 
 def play(

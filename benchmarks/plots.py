@@ -13,7 +13,7 @@ PLOTS: dict[str, tuple[str, tuple[tuple[str, str, str, str], ...]]] = {
         (("x", "|X|", "seconds", "growth with |X|"), ("s", "|S|", "seconds", "growth with |S|")),
     ),
     "growth-rows.svg": (
-        "Rows through DuckDB, Parquet to Parquet, |X| = 17, |S| = 5 (pycanon: a frame in memory)",
+        "Rows of Parquet files through DuckDB, |X| = 17, |S| = 5; pycanon: in memory",
         (
             ("rows", "rows", "seconds", "growth with rows"),
             ("rows", "rows", "rows a second", "rate"),
