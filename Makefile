@@ -12,7 +12,7 @@ help:
 	@echo "make test    run every test"
 	@echo "make check   lint, format, types, import contracts, doctests"
 	@echo "make format  rewrite the source in the house format"
-	@echo "make bench   print the benchmark tables"
+	@echo "make bench   ours against rivals, into docs/benchmarks.md; QUICK=1: 2 minutes, printed only"
 	@echo "make fuzz    properties with many examples, then every reader for SECONDS=60"
 	@echo "make package wheel and sdist, checked, installed alone, and the demo run from there"
 
