@@ -174,3 +174,12 @@ def test_a_receipt_of_another_bound_is_refused(published):
     other = ll.Release.of(release.joint, release.channel, ll.ALIP(6.0, 6.0))
     with pytest.raises(InvalidInput, match="receipt"):
         report_of(other.with_table(release.table), receipt=receipt, points=())
+
+
+def test_the_public_form_of_a_random_response_warns_of_its_channel():
+    # Mixed outputs lie on the bound: each is an equation for P(s|x), solved by whoever knows P(s).
+    joint = ll.Joint.from_counts([[1900, 700, 2100, 400], [150, 1100, 200, 1500]])
+    release = ll.random_response(joint, ll.LIP(0.35))
+    report = report_of(release, points=())
+    assert report.public.warnings
+    assert "nothing of the sensitive values" not in text_of(page(report, is_public=True))
