@@ -12,7 +12,7 @@ help:
 	@echo "make test    run every test"
 	@echo "make check   lint, format, types, import contracts, doctests"
 	@echo "make format  rewrite the source in the house format"
-	@echo "make bench   print the benchmark tables"
+	@echo "make bench   ours against rivals, into docs/benchmarks.md; QUICK=1: 2 minutes, printed only"
 	@echo "make fuzz    properties with many examples, then every reader for SECONDS=60"
 	@echo "make package wheel and sdist, checked, installed alone, and the demo run from there"
 
@@ -62,10 +62,14 @@ $(VENV)/bench: $(VENV)/dev
 	scripts/venv $(PYTHON) $(VENV) ".[dev,bench]"
 	@touch $@
 
-bench: $(VENV)/bench
-	$(BIN)/python benchmarks/core.py
-	$(BIN)/python benchmarks/random_response.py --plot docs/growth.svg
-	$(BIN)/python benchmarks/tables.py
+build/rivals/done: constraints-rivals.txt scripts/rivals
+	scripts/rivals $(PYTHON) build/rivals
+	@touch $@
+
+# QUICK=1: about 2 minutes, prints the table and leaves the documents alone. Else about 20 minutes on a free machine,
+# and the table in README.md, docs/benchmarks.md and the plots are written anew.
+bench: $(VENV)/bench build/rivals/done
+	$(BIN)/python benchmarks/run.py $(if $(QUICK),--form quick,--form full --publish) $(BENCH)
 
 fuzz: $(VENV)/dev
 	$(BIN)/pytest --hypothesis-profile=long tests/properties tests/fuzz

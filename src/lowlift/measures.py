@@ -48,7 +48,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 def _p_sy(joint: Joint, channel: Channel) -> Floats:
     channel.check_fits(joint)
     masses = channel.output_masses(joint)
-    return masses / math.fsum(masses.flat)
+    return np.asarray(masses / masses.sum())
 
 
 def lift(joint: Joint, channel: Channel) -> Floats:

@@ -64,7 +64,7 @@ def test_alpha_is_at_least_one(alpha):
 @pytest.mark.parametrize("lam", [1.0001, 2, INF])
 @pytest.mark.parametrize("make", [ll.ALIP.split, ll.L1Lift.split, ll.Chi2Lift.split])
 def test_lam_lies_in_the_unit_interval(make, lam):
-    with pytest.raises(InvalidInput, match=r"lam must lie in \[0, 1\]"):
+    with pytest.raises(InvalidInput, match=r"must lie in \[0, 1\]"):
         make(1.0, lam)
 
 

@@ -113,7 +113,7 @@ def split_budget(epsilon: Any, lam: Any) -> tuple[float, float]:
     total = budget(epsilon, "epsilon")
     share = budget(lam, "lam")
     if share > 1:
-        raise InvalidInput(f"lam must lie in [0, 1]; got {lam!r}.")
+        raise InvalidInput(f"lambda, the lower side's share, must lie in [0, 1]; got {lam!r}.")
     return (share * total if share else 0.0), ((1 - share) * total if share < 1 else 0.0)
 
 

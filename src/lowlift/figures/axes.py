@@ -20,7 +20,7 @@ TEXT: dict[str, Any] = {"color": INK, "family": "sans-serif", "weight": "normal"
 TEXT |= {"usetex": False, "parse_math": False}
 
 
-def x_limits(curves: Iterable[Curve]) -> tuple[float, float]:
+def x_limits(curves: Iterable[Curve], is_log: bool = False) -> tuple[float, float]:
     """Return limits that hold every value and bar that can be drawn."""
     found = [np.empty(0)]
     for curve in curves:
@@ -28,7 +28,11 @@ def x_limits(curves: Iterable[Curve]) -> tuple[float, float]:
         found.append(curve.x[keep])
         if curve.style == "bars":
             found.append(bars_and_edges(curve.x[keep], curve.y[keep])[1])
-    return _padded(np.concatenate(found))
+    values = np.concatenate(found)
+    if not is_log or not len(values):
+        return _padded(values)
+    low, high = _padded(np.log10(values))
+    return 10.0**low, 10.0**high
 
 
 def y_limits(curves: Iterable[Curve], is_log: bool) -> tuple[float, float]:

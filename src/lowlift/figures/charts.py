@@ -112,9 +112,12 @@ def _draw(axes: "Axes", panel: Panel, width: float, height: float) -> None:
     axes.set_ylabel(_wrapped(panel.y_label, height, 10), fontsize=10, labelpad=3, **TEXT)
     if panel.y_scale == "log":
         axes.set_yscale("log", nonpositive="mask")
+    if panel.x_scale == "log":
+        axes.set_xscale("log")
     limits = panel.y_limits or y_limits(panel.curves, panel.y_scale == "log")
-    axes.set(xlim=x_limits(panel.curves), ylim=limits)
-    set_ticks(axes.xaxis, limits, is_log=False)
+    across = x_limits(panel.curves, panel.x_scale == "log")
+    axes.set(xlim=across, ylim=limits)
+    set_ticks(axes.xaxis, across, is_log=panel.x_scale == "log")
     set_ticks(axes.yaxis, limits, is_log=panel.y_scale == "log")
     looks = looks_of(panel)
     for curve in panel.curves:

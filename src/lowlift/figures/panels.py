@@ -83,10 +83,14 @@ class Panel:
     curves: tuple[Curve, ...]
     y_scale: str = "linear"
     y_limits: tuple[float, float] | None = None
+    x_scale: str = "linear"
 
     def __post_init__(self) -> None:
-        if self.y_scale not in {"linear", "log"}:
-            raise InvalidInput(f"y_scale must be linear or log; got {self.y_scale!r}.")
+        for name in ("y_scale", "x_scale"):
+            if getattr(self, name) not in {"linear", "log"}:
+                raise InvalidInput(f"{name} must be linear or log; got {getattr(self, name)!r}.")
+        if self.x_scale == "log" and any((curve.x <= 0).any() for curve in self.curves):
+            raise InvalidInput("x must be positive on a log scale.")
         if self.y_limits is not None:
             low, high = self.y_limits
             floor = 0.0 if self.y_scale == "log" else -math.inf

@@ -28,6 +28,8 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["lowlift.web.warm"])
 #: Seconds that a process gets to end by itself.
 _PATIENCE = 0.5
+#: Seconds that a failure is shown before the work is tried again.
+_SHOWN = 10.0
 #: Progress kept for the chart of a search.
 _MOST_STEPS = 400
 
@@ -60,7 +62,7 @@ class Job:
         self.result: Any = None
         self.error = ""
         self.started = time.monotonic()
-        self.last_seen = self.started
+        self.ended = self.last_seen = self.started
         self.listeners = 0
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
@@ -80,6 +82,12 @@ class Job:
     def is_running(self) -> bool:
         """Whether there is no outcome yet."""
         return self.state == "running"
+
+    @property
+    def is_to_be_repeated(self) -> bool:
+        """Whether asking again starts it anew; a failure is shown for a while first."""
+        is_over = time.monotonic() - self.ended > _SHOWN
+        return self.state == "cancelled" or (self.state == "failed" and is_over)
 
     @property
     def seconds(self) -> float:
@@ -166,6 +174,7 @@ class Job:
 
     def _settle(self, state: str, result: Any, error: str) -> None:
         self.state, self.result, self.error = state, result, error
+        self.ended = time.monotonic()
         self._wake()
 
     def _wake(self) -> None:

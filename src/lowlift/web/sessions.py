@@ -106,7 +106,7 @@ class Session:
             When too many run.
         """
         found = self._jobs.get(key)
-        if found is None or found.state in {"cancelled", "failed"}:
+        if found is None or found.is_to_be_repeated:
             self._make_room()
             found = self._jobs[key] = Job(function, *arguments, folder=self.folder)
         self._jobs.move_to_end(key)

@@ -30,8 +30,9 @@ __all__ = ["read_receipt", "report_of", "report_of_curve"]
 _FACTORS = (1.0, 2.0, 0.5, 4.0, 1.5, 0.25, 3.0, 0.75, 6.0)
 #: The same for a release whose budget is 0, in nats.
 _EPSILONS = (0.0, 1.0, 0.5, 2.0, 0.25, 4.0)
-#: Seconds for the curve; steps |X|**2 |S| of merging in that time; the most for a proven optimum.
-_SECONDS, _STEPS, _SMALL = 1.0, 1e9, 14
+#: Seconds for the curve; steps |X|**2 |S| of merging in that time; the most symbols and cells for a
+#: proven optimum.
+_SECONDS, _STEPS, _SMALL, _CELLS = 1.0, 1e9, 14, 10_000
 
 
 def report_of(
@@ -215,7 +216,7 @@ def _points_around(release: Release) -> list[Point]:
     epsilons = _epsilons_around(joint, criterion)
     end = time.perf_counter() + _SECONDS
     mechanisms = ["subset-merging", "watchdog"]
-    if joint.n_x <= _SMALL:
+    if joint.n_x <= _SMALL and joint.n_x * joint.n_s <= _CELLS:
         mechanisms.insert(0, "optimal-merging")
     found: list[Point] = []
     # Budget by budget, so that running out of time leaves every mechanism with the same ones.

@@ -1,0 +1,103 @@
+"""The textbook's random response: list the vertices of the polytope, then one linear program.
+
+The rivals of `random_response`. Lists by cddlib (double description, floats), PPL (double
+description, exact integers) and qhull (dual hull, floats); programs by HiGHS and scipy's linprog.
+"""
+
+import math
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import lowlift as ll
+
+Floats = npt.NDArray[np.float64]
+
+#: PPL takes whole numbers: its coefficients are fractions with denominators up to this one.
+LARGEST_DENOMINATOR = 10**6
+
+
+def constraints(joint: ll.Joint, criterion: ll.ALIP) -> tuple[Floats, Floats]:
+    """Return a, b with a v <= b for v in the polytope; sum(v) = 1 is apart."""
+    a = np.vstack([-np.eye(joint.n_x), joint.lift, -joint.lift])
+    low, high = math.exp(-criterion.lower), math.exp(criterion.upper)
+    b = np.r_[np.zeros(joint.n_x), np.full(joint.n_s, high), np.full(joint.n_s, -low)]
+    return a, b
+
+
+def vertices_by_cddlib(joint: ll.Joint, criterion: ll.ALIP) -> Floats:
+    """Return the vertices, shape (n, |X|)."""
+    import cdd
+
+    a, b = constraints(joint, criterion)
+    rows = np.vstack([np.r_[-1.0, np.ones(joint.n_x)], np.column_stack([b, -a])])
+    matrix = cdd.matrix_from_array(rows.tolist(), lin_set=[0], rep_type=cdd.RepType.INEQUALITY)
+    found = cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array
+    return np.array(found)[:, 1:].astype(np.float64)
+
+
+def vertices_by_ppl(joint: ll.Joint, criterion: ll.ALIP) -> Floats:
+    """Return the vertices, shape (n, |X|), of the polytope with rounded coefficients."""
+    ppl = import_module("ppl")
+    system = ppl.Constraint_System()
+    system.insert(ppl.Linear_Expression([1] * joint.n_x, -1) == 0)
+    for row, right in zip(*constraints(joint, criterion), strict=True):
+        terms = [
+            Fraction(float(value)).limit_denominator(LARGEST_DENOMINATOR) for value in (*row, right)
+        ]
+        common = math.lcm(*(term.denominator for term in terms))
+        *left, most = (int(term * common) for term in terms)
+        system.insert(ppl.Linear_Expression(left, 0) <= most)
+    generators: Any = ppl.C_Polyhedron(system).minimized_generators()
+    points = [[int(c) / int(g.divisor()) for c in g.coefficients()] for g in generators]
+    return np.array(points)
+
+
+def vertices_by_qhull(joint: ll.Joint, criterion: ll.ALIP) -> Floats:
+    """Return the vertices, shape (n, |X|)."""
+    from scipy.linalg import null_space
+    from scipy.spatial import HalfspaceIntersection
+
+    a, b = constraints(joint, criterion)
+    basis = null_space(np.ones((1, joint.n_x)))
+    spaces = np.column_stack([a @ basis, a @ joint.p_x - b])
+    found = HalfspaceIntersection(spaces, np.zeros(joint.n_x - 1)).intersections
+    points = joint.p_x + np.unique(found.round(12), axis=0) @ basis.T
+    return np.asarray(np.maximum(points, 0.0))
+
+
+def mixed_by_linprog(joint: ll.Joint, vertices: Floats) -> float:
+    """Return the NMI of the best mixture."""
+    from scipy.optimize import linprog
+
+    cost = linprog(entropies(vertices), A_eq=vertices.T, b_eq=joint.p_x).fun
+    return 1 - float(cost) / joint.entropy_x
+
+
+def mixed_by_highs(joint: ll.Joint, vertices: Floats) -> float:
+    """Return the NMI of the best mixture."""
+    import highspy
+
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = len(vertices), joint.n_x
+    model.col_cost_ = entropies(vertices)
+    model.col_lower_ = np.zeros(len(vertices))
+    model.col_upper_ = np.full(len(vertices), highspy.kHighsInf)
+    model.row_lower_ = model.row_upper_ = joint.p_x
+    k, x = np.nonzero(vertices > 1e-12)
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = np.r_[0, np.cumsum(np.bincount(k, minlength=len(vertices)))]
+    model.a_matrix_.index_, model.a_matrix_.value_ = x, vertices[k, x]
+    solver.passModel(model)
+    solver.run()
+    return 1 - float(solver.getInfo().objective_function_value) / joint.entropy_x
+
+
+def entropies(points: Floats) -> Floats:
+    """Return the entropy of each row in nats."""
+    return np.asarray(-(points * np.log(np.where(points > 0, points, 1.0))).sum(axis=1))

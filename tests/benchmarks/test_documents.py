@@ -1,0 +1,71 @@
+"""The README's block, the page and the plots are what the stored results give."""
+
+import copy
+from pathlib import Path
+
+import pages
+import pytest
+import results as records
+import run
+
+STORED = Path(__file__).resolve().parents[2] / "benchmarks" / "results.json"
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return records.read(STORED)
+
+
+def test_the_documents_are_what_the_results_give(stored):
+    assert run.differing(stored) == []
+
+
+def test_the_stored_results_are_of_the_full_form(stored):
+    assert stored["form"] == "full"
+    assert stored["machine"]["cores"] >= 1
+    assert all(not contest["absent"] for contest in stored["contests"])
+
+
+def test_a_changed_number_changes_the_block(stored):
+    other = copy.deepcopy(stored)
+    contest = next(c for c in other["contests"] if c["headline"] and c["rivals"])
+    contest["rivals"][0]["seconds"]["median"] *= 7
+    assert pages.block(other) != pages.block(stored)
+
+
+def entry(who, objective, **more):
+    return {"who": who, "objective": objective, "seconds": {"median": 1.0}, **more}
+
+
+@pytest.mark.parametrize(
+    ("objective", "low", "high", "words"),
+    [
+        (0.5, 2.0, 3.0, "same value, slower than ours"),
+        (0.5, 0.2, 0.9, "same value, **faster than ours**"),
+        (0.5, 0.9, 1.2, "same value, as fast as ours"),
+        (0.6, 2.0, 3.0, "**keeps more** (+0.100), slower than ours"),
+        (0.3, 2.0, 3.0, "**keeps less** (-0.200), slower than ours"),
+        (0.49999, 2.0, 3.0, "keeps less (-1.0e-05), slower than ours"),
+    ],
+)
+def test_the_reading_says_who_is_better(objective, low, high, words):
+    contest = {"measure": "NMI", "better": "higher", "tolerance": 1e-6, "ours": entry("a", 0.5)}
+    rival = entry("b", objective, ratio={"low": low, "median": (low + high) / 2, "high": high})
+    assert pages.reading(contest, rival) == words
+
+
+def test_a_readme_without_the_marks_is_refused():
+    with pytest.raises(ValueError, match="must hold one block"):
+        pages.with_block("# lowlift\n", "block")
+
+
+def test_a_record_without_versions_is_refused(stored, tmp_path):
+    broken = {name: value for name, value in stored.items() if name != "versions"}
+    records.write(broken, tmp_path / "results.json")
+    with pytest.raises(ValueError, match="versions is missing"):
+        records.read(tmp_path / "results.json")
+
+
+def test_the_spread_of_a_few_rounds():
+    assert records.spread([3.0, 1.0]) == {"median": 2.0, "low": 1.0, "high": 3.0}
+    assert records.spread([1.0, 2.0, 3.0, 4.0, 5.0]) == {"median": 3.0, "low": 2.0, "high": 4.0}
