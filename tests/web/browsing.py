@@ -15,7 +15,7 @@ CHROMIUM = (
     "--no-first-run",
 )
 #: Milliseconds; the first answer of a server compiles.
-PATIENCE = 90_000
+PATIENCE = 60_000
 expect.set_options(timeout=PATIENCE)
 
 

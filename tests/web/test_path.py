@@ -28,7 +28,7 @@ def chosen(visit):
 
 
 def badge(page):
-    return page.locator("#result #verdict .badge")
+    return page.locator("#result .verdict .badge")
 
 
 def kept(page):

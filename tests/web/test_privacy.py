@@ -60,7 +60,7 @@ def test_values_are_in_no_address_and_in_no_output(chromium, server, client):
 
 def test_nothing_is_stored_in_the_browser(visit, clinic_key):
     visit.go(f"/look?table={clinic_key}&s=disease&x=zip")
-    expect(visit.page.locator("#verdict .badge")).to_be_visible()
+    expect(visit.page.locator(".verdict .badge")).to_be_visible()
     stored = visit.page.evaluate(
         "() => [localStorage.length, sessionStorage.length, document.cookie]"
     )
