@@ -5,7 +5,7 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Sequence
 from importlib import resources
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Form, HTTPException, Request
@@ -310,6 +310,7 @@ async def publish(
     form: Annotated[str, Form()] = "csv",
     keep: Annotated[list[str], Form()] = [],  # noqa: B006 (FastAPI copies it)
     round_to: Annotated[str, Form()] = "",
+    again: Annotated[str, Form()] = "",
 ) -> Response:
     """Write the safe table and what belongs to it."""
     check_token(session, token)
@@ -324,19 +325,16 @@ async def publish(
             step = float(round_to)
         except ValueError as error:
             raise InvalidInput("rounding must be a number between 0.000001 and 0.5.") from error
-    folder = session.new_folder_of(chosen.table)
-    stem = uploads.safe_name(table.name).rsplit(".", maxsplit=1)[0]
-    target = folder / f"{stem}-safe.{form}"
-    job = session.publish(
-        chosen.table,
-        work.publish,
-        table.source,
-        table.engine,
-        answer.design,
-        target,
-        tuple(keep),
-        step,
-    )
+
+    def begin() -> tuple[Any, ...]:
+        folder = session.new_folder_of(chosen.table)
+        stem = uploads.safe_name(table.name).rsplit(".", maxsplit=1)[0]
+        target = folder / f"{stem}-safe.{form}"
+        given = table.source, table.engine, answer.design, target
+        return work.publish, *given, tuple(keep), step
+
+    asked = (chosen, table.version, tuple(keep), form, step)
+    job = session.publish(chosen.table, asked, bool(again), begin)
     return RedirectResponse(f"/published/{job.id}", 303)
 
 
