@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlencode
 import httpx
 import pytest
 
-from web.conftest import Server, clinic, token_of, upload
+from web.serving import Server, clinic, token_of, upload
 
 pytest.importorskip("fastapi")
 
@@ -37,7 +37,7 @@ def started(folder, *arguments):
 
 @pytest.fixture
 def client(server):
-    with contextlib.closing(server.client()) as found:
+    with server.client() as found:
         yield found
 
 
@@ -161,7 +161,7 @@ def test_a_table_that_changes_is_not_praised(tmp_path):
     source.write_text(clinic())
     with (
         started(tmp_path, str(source)) as running,
-        contextlib.closing(running.client()) as client,
+        running.client() as client,
     ):
         query = [("table", "given"), *COLUMNS, ("epsilon", "3")]
         part(client, "/look", query)
@@ -177,7 +177,7 @@ def test_a_table_that_changes_is_not_praised(tmp_path):
 
 
 def test_work_goes_on_after_the_fork_server_died(tmp_path):
-    with started(tmp_path) as running, contextlib.closing(running.client()) as client:
+    with started(tmp_path) as running, running.client() as client:
         key = table(client)
         part(client, "/look", [("table", key), *COLUMNS, ("epsilon", "1")])
         for pid, command in children(running.process.pid).items():
@@ -190,7 +190,7 @@ def test_work_goes_on_after_the_fork_server_died(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_whatever_ends_the_server_in_the_middle_of_work_nothing_stays(tmp_path, number):
     with started(tmp_path) as running:
-        with contextlib.closing(running.client()) as client:
+        with running.client() as client:
             key = table(client, "mid.csv", clinic(200_000))
             query = [("table", key), *COLUMNS, ("epsilon", "0.5"), ("mechanism", "random-response")]
             part(client, "/look", query)
@@ -255,7 +255,7 @@ def test_other_hosts_pages_and_sessions_stay_out(server, client):
         answer = client.post("/demo", data={"token": "x"}, headers={"Origin": origin})
         assert answer.status_code == 403
     assert client.post("/demo", data={"token": "x"}).status_code == 403
-    with contextlib.closing(server.client()) as other:
+    with server.client() as other:
         for path in (f"/download/{identity}/table", f"/published/{identity}", "/look?table=1"):
             assert other.get(path).status_code == 422
     assert json.loads(client.get(f"/download/{identity}/receipt").text)["rows_out"] == 600

@@ -1,0 +1,95 @@
+"""A browser's visit: one page or more, and all that they asked for and complained of."""
+
+import re
+from urllib.parse import urlsplit
+
+from playwright.sync_api import expect
+
+CHROMIUM = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+#: Milliseconds; the first answer of a server compiles.
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
+
+
+class Visit:
+    """A browser that is let in; its requests and the errors of its console are kept.
+
+    Parameters
+    ----------
+    browser
+        Chromium.
+    server
+        Its address, and the session of `client`, are used.
+    client
+        Whose session it shares.
+    options
+        Of the browser's context: size, theme.
+    """
+
+    def __init__(self, browser, server, client, **options):
+        self.server, self.client = server, client
+        self.context = browser.new_context(accept_downloads=True, **options)
+        self.context.set_default_timeout(PATIENCE)
+        self.requests, self.errors = [], []
+        self.context.on("request", lambda request: self.requests.append(request.url))
+        self.context.on("console", self._hear)
+        self.context.on("weberror", lambda error: self.errors.append(str(error.error)))
+        if client is not None:
+            self.context.add_cookies(
+                [
+                    {"name": cookie.name, "value": cookie.value, "url": server.url}
+                    | {"httpOnly": True, "sameSite": "Strict"}
+                    for cookie in client.cookies.jar
+                ]
+            )
+        self.page = self.context.new_page()
+
+    def _hear(self, message):
+        if message.type in {"error", "warning"}:
+            self.errors.append(message.text)
+
+    def go(self, path, page=None):
+        """Open an address of the server."""
+        (page or self.page).goto(self.server.url + path)
+
+    def check(self, *expected):
+        """Fail for a request that left this server, and for an error that was not expected."""
+        home = urlsplit(self.server.url).netloc
+        outside = [
+            url
+            for url in self.requests
+            if not url.startswith(("data:", "blob:", "about:")) and urlsplit(url).netloc != home
+        ]
+        assert not outside, outside
+        unexpected = [
+            text for text in self.errors if not any(re.search(each, text) for each in expected)
+        ]
+        assert not unexpected, unexpected
+
+    def close(self):
+        """End it."""
+        self.context.close()
+
+
+def choose(page, column, role):
+    """Say what a column is: "Sensitive", "Publish" or "Leave out"."""
+    page.get_by_role("radio", name=f"{role}: {column}", exact=True).check()
+
+
+def upload_file(page, file):
+    """Choose a file (a path or a payload) and send it."""
+    page.get_by_label("A CSV or Parquet file").set_input_files(file)
+    page.get_by_role("button", name="Upload", exact=True).click()
+
+
+def payload(name, text):
+    """Return a file for `upload_file`."""
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": text.encode()}

@@ -1,0 +1,144 @@
+"""``lowlift web`` as a user starts it, and tables to give it."""
+
+import contextlib
+import csv
+import os
+import random
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import httpx
+
+#: Values of tables that must stay in them.
+MARKERS = ("MARKERill", "MARKERa")
+
+
+class Server:
+    """``lowlift web`` in a process of its own.
+
+    Parameters
+    ----------
+    folder
+        Empty; its temporary files go there.
+    arguments
+        Of the command.
+    has_password
+        Whether it asks for a password, so that every test can have its own session, or says a
+        link that works once.
+    """
+
+    def __init__(self, folder, *arguments, has_password=True):
+        self.folder = folder
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
+        self.password = secrets.token_urlsafe(12)
+        command = [sys.executable, "-m", "lowlift.cli", "web", "--no-browser", *arguments]
+        if has_password:
+            secret = folder / "password.txt"
+            secret.write_text(self.password)
+            command += ["--password-file", str(secret)]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"TMPDIR": str(self.temporary)},
+        )
+        self.lines = []
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if "Ctrl+C" in line:
+                break
+        found = re.search(r"(https?://[^/\s]+)(/open\S*)?", self.output)
+        assert found, self.output
+        self.url, self.link = found[1], found[0]
+        # What is said later (errors) must not fill the pipe.
+        self._reader = threading.Thread(
+            target=lambda: self.lines.extend(self.process.stdout), daemon=True
+        )
+        self._reader.start()
+
+    @property
+    def output(self):
+        """All that it said."""
+        return "".join(self.lines)
+
+    def visitor(self, **options):
+        """Return a client that is not let in."""
+        options = {"base_url": self.url, "headers": {"Origin": self.url}, "timeout": 120} | options
+        return httpx.Client(**options)
+
+    @contextlib.contextmanager
+    def client(self, **options):
+        """Give a client that is let in by the password."""
+        with self.visitor(**options) as client:
+            answer = self.log_in(client, self.password)
+            assert answer.status_code == 303
+            yield client
+
+    def log_in(self, client, password):
+        """Send a password as the page's form does."""
+        token = token_of(client.get("/login").text)
+        return client.post("/login", data={"token": token, "password": password})
+
+    def stop(self, number=signal.SIGTERM):
+        """End it, as Ctrl+C or a system's shutdown does."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+            self.process.wait(30)
+        self._reader.join(10)
+        self.process.stdout.close()
+
+
+def token_of(page):
+    """Return the token of a page's forms."""
+    return re.search(r'name="token" value="([^"]+)"', page)[1]
+
+
+def upload(client, name, content):
+    """Upload a file as the page's form does."""
+    token = token_of(client.get("/").text)
+    return client.post("/upload", data={"token": token}, files={"file": (name, content)})
+
+
+def problem_of(page):
+    """Return what a page says is wrong, or nothing."""
+    found = re.search(r'class="problem[^>]*><p>(.*?)</p>', page, re.DOTALL)
+    return found[1].replace("&#39;", "'") if found else ""
+
+
+def settled(client, address):
+    """Return a page once no work goes on in it."""
+    while "data-events" in (page := client.get(address).text):
+        pass
+    return page
+
+
+def clinic(rows=600, seed=5):
+    """Return a small table as the text of a CSV file; some values are `MARKERS`."""
+    draw = random.Random(seed)
+    lines = ["zip,age,disease"]
+    for _ in range(rows):
+        disease = draw.choice(["flu", "flu", "none", "none", "none", "MARKERill"])
+        place = draw.choice(["MARKERa", "b", "c"] if disease == "flu" else ["b", "c", "d", "e"])
+        lines.append(f"{place},{draw.randint(18, 90)},{disease}")
+    return "\n".join(lines) + "\n"
+
+
+def wide(path, n_x=200, n_s=15, rows=40_000, seed=3):
+    """Write a table of 200 values by 15; with more of both, a search takes long."""
+    draw = random.Random(seed)
+    weights = [[draw.expovariate(1.0) + 0.05 for _ in range(n_s)] for _ in range(n_x)]
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["x", "s"])
+        for _ in range(rows):
+            x = draw.randrange(n_x)
+            writer.writerow([f"x{x:03}", f"s{draw.choices(range(n_s), weights[x])[0]:02}"])
+    return path

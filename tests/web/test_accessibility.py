@@ -1,0 +1,241 @@
+"""Every page for everyone: axe finds nothing serious, the keyboard is enough, the phone too."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from web.browsing import Visit, payload, upload_file
+from web.serving import clinic, settled, token_of, upload
+
+SIZES = {"wide": (1280, 900), "phone": (390, 844)}
+THEMES = ("light", "dark")
+CHOSEN = "s=disease&x=zip"
+#: A folder for pictures of every page, when one is named: to be looked at.
+SHOTS = os.environ.get("LOWLIFT_SHOTS")
+
+
+@pytest.fixture(scope="module")
+def member(server):
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def table(member):
+    """The address of a table's page."""
+    return upload(member, "clinic.csv", clinic().encode()).headers["location"]
+
+
+@pytest.fixture(scope="module")
+def publication(member, table):
+    """The address of what was published."""
+    page = settled(member, f"{table}&{CHOSEN}")
+    data = {"token": token_of(page), "setting": f"{table.split('?')[1]}&{CHOSEN}"}
+    where = member.post("/publish", data=data).headers["location"]
+    settled(member, where)
+    return where
+
+
+@pytest.fixture(scope="module")
+def searching(member, long_table):
+    """The address of a search that goes on."""
+    key = upload(member, "long.csv", long_table.read_bytes()).headers["location"]
+    return f"{key}&s=s&x=x&mechanism=random-response"
+
+
+@pytest.fixture(params=[(theme, size) for theme in THEMES for size in SIZES], ids="-".join)
+def seen(request, chromium, server, member):
+    """A browser of a theme and a size."""
+    theme, size = request.param
+    width, height = SIZES[size]
+    viewport = {"width": width, "height": height}
+    visit = Visit(chromium, server, member, viewport=viewport, color_scheme=theme)
+    visit.name = f"{theme}-{size}"
+    yield visit
+    visit.close()
+
+
+def assert_fine(visit, name, *expected):
+    """Check a page: no serious finding, nothing wider than the screen, no complaint."""
+    page = visit.page
+    found = Axe().run(page).response["violations"]
+    serious = [
+        (each["id"], each["impact"], [node["html"][:200] for node in each["nodes"]][:3])
+        for each in found
+        if each["impact"] in {"serious", "critical"}
+    ]
+    assert not serious, serious
+    wide, inner = page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
+    assert wide <= inner
+    assert_labelled(page)
+    visit.check(*expected)
+    if SHOTS:
+        Path(SHOTS).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(SHOTS) / f"{name}-{visit.name}.png", full_page=True)
+
+
+def assert_labelled(page):
+    """Every control has a name that a screen reader says, every page one heading and title."""
+    controls = page.locator("input:not([type=hidden]), select, button, a[href]")
+    for control in controls.all():
+        if control.is_visible():
+            expect(control).to_have_accessible_name(re.compile(r"\S"))
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    expect(page).to_have_title(re.compile("lowlift"))
+    expect(page.get_by_role("main")).to_have_count(1)
+
+
+def test_start(seen, table):
+    seen.go("/")
+    expect(seen.page.get_by_role("link", name="clinic.csv")).to_be_visible()
+    assert_fine(seen, "start")
+
+
+def test_look_before_choosing(seen, table):
+    seen.go(table)
+    expect(seen.page.get_by_role("heading", name="Choose columns")).to_be_visible()
+    assert_fine(seen, "choose")
+
+
+def test_result(seen, table):
+    seen.go(f"{table}&{CHOSEN}")
+    expect(seen.page.get_by_role("heading", name="Lift before and after")).to_be_visible()
+    expect(seen.page.get_by_role("heading", name="The trade-off")).to_be_visible()
+    assert_fine(seen, "result")
+
+
+def test_working(seen, searching):
+    seen.go(searching)
+    expect(seen.page.get_by_role("button", name="Stop here and keep the best")).to_be_visible()
+    expect(seen.page.locator(".working .progress")).to_contain_text("no release can keep more")
+    assert_fine(seen, "working")
+
+
+def test_compare(seen, table):
+    setting = f"{table.split('?')[1]}&{CHOSEN}".replace("=", "%3D").replace("&", "%26")
+    seen.go(
+        f"/compare?setting={setting}&setting={setting}%26epsilon%3D1&setting={setting}%26epsilon%3D4"
+    )
+    expect(seen.page.locator(".badge")).to_have_count(3)
+    expect(seen.page.get_by_role("heading", name="Lift before and after")).to_have_count(3)
+    assert_fine(seen, "compare")
+
+
+def test_published(seen, publication):
+    seen.go(publication)
+    expect(seen.page.get_by_text("Written and verified")).to_be_visible()
+    assert_fine(seen, "published")
+
+
+def test_problem(seen, table):
+    seen.go("/look?table=nowhere")
+    expect(seen.page.get_by_role("alert")).to_be_visible()
+    assert_fine(seen, "problem", r"status of 422")
+    seen.go(f"{table}&s=zip&x=zip")
+    expect(seen.page.get_by_role("alert")).to_be_visible()
+    assert_fine(seen, "problem-of-setting", r"status of 422")
+
+
+def test_login_and_closed(chromium, server):
+    for theme in THEMES:
+        visit = Visit(chromium, server, None, color_scheme=theme)
+        visit.name = theme
+        visit.go("/login")
+        expect(visit.page.get_by_label("Password of this server")).to_be_focused()
+        assert_fine(visit, "login")
+        visit.go("/open?token=wrong")
+        assert_fine(visit, "closed", r"status of 403")
+        visit.close()
+
+
+# By keyboard -------------------------------------------------------------------------------------
+
+
+def tab_to(page, control, key="Tab"):
+    """Press Tab until a control has the focus; each one on the way shows that it has it."""
+    for _ in range(120):
+        page.keyboard.press(key)
+        if control.evaluate("found => found === document.activeElement"):
+            outline = control.evaluate("found => getComputedStyle(found).outlineStyle")
+            assert outline != "none"
+            return
+    raise AssertionError(f"Tab does not lead to {control}")
+
+
+def test_the_whole_path_by_keyboard(visit):
+    page, keyboard = visit.page, visit.page.keyboard
+    visit.go("/")
+    keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    keyboard.press("Enter")
+    file = page.get_by_label("A CSV or Parquet file")
+    tab_to(page, file)
+    file.set_input_files(payload("clinic.csv", clinic()))
+    tab_to(page, page.get_by_role("button", name="Upload", exact=True))
+    keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="clinic.csv")).to_be_visible()
+    tab_to(page, page.get_by_role("radio", name="Leave out: zip"))
+    keyboard.press("ArrowRight")
+    keyboard.press("ArrowRight")
+    expect(page.get_by_role("radio", name="Publish: zip")).to_be_checked()
+    tab_to(page, page.get_by_role("radio", name="Leave out: disease"))
+    keyboard.press("ArrowRight")
+    expect(page.get_by_role("radio", name="Sensitive: disease")).to_be_checked()
+    expect(page.locator("#brief")).to_contain_text("kept")
+    tab_to(page, page.get_by_label("Criterion"))
+    keyboard.press("ArrowDown")
+    slider = page.get_by_label("Budget ε")
+    tab_to(page, slider)
+    before = page.locator("#epsilon-shown").inner_text()
+    keyboard.press("ArrowRight")
+    expect(page.locator("#epsilon-shown")).not_to_have_text(before)
+    keyboard.press("Home")
+    expect(page.locator("#epsilon-shown")).to_have_text("0.05")
+    expect(page).to_have_url(re.compile("epsilon=0.05&"))
+    expect(slider).to_be_focused()
+    expect(page.get_by_role("heading", name="The trade-off")).to_be_visible()
+    tab_to(page, page.get_by_role("button", name="Write the safe table"))
+    keyboard.press("Enter")
+    expect(page.get_by_text("Written and verified")).to_be_visible()
+    tab_to(page, page.locator('a[href$="/table"]'))
+    with page.expect_download() as waiting:
+        keyboard.press("Enter")
+    assert waiting.value.suggested_filename == "clinic-safe.csv"
+
+
+def test_a_search_is_stopped_by_keyboard(visit, client, long_table):
+    key = upload(client, "long.csv", long_table.read_bytes()).headers["location"]
+    visit.go(f"{key}&s=s&x=x&mechanism=random-response")
+    page = visit.page
+    button = page.get_by_role("button", name="Stop here and keep the best")
+    expect(button).to_be_visible()
+    tab_to(page, button)
+    page.keyboard.press("Enter")
+    expect(page.locator("#result .badge")).to_be_visible()
+
+
+def test_what_changes_is_announced(visit):
+    visit.go("/")
+    upload_file(visit.page, payload("clinic.csv", clinic()))
+    page = visit.page
+    expect(page.locator("#brief")).to_have_attribute("role", "status")
+    expect(page.get_by_role("form", name="Setting")).to_be_visible()
+    for name in ("Columns", "Bound", "Mechanism"):
+        expect(page.get_by_role("group", name=name, exact=True)).to_be_visible()
+    page.get_by_role("radio", name="Publish: age").check()
+    page.get_by_role("radio", name="Sensitive: disease").check()
+    expect(page.get_by_role("alert")).to_contain_text("bins")
+
+
+def test_text_is_read_at_twice_its_size(chromium, server, member, table):
+    # 640 points wide is what a window of 1280 shows at 200 %.
+    visit = Visit(chromium, server, member, viewport={"width": 640, "height": 450})
+    visit.name = "zoomed"
+    visit.go(f"{table}&{CHOSEN}")
+    expect(visit.page.get_by_role("heading", name="The trade-off")).to_be_visible()
+    assert_fine(visit, "result")
+    visit.close()

@@ -1,0 +1,314 @@
+"""Files that are no tables, and questions that have no answer: the page says what to do."""
+
+import io
+import random
+import re
+import socket
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import expect
+
+from web.browsing import Visit, choose, payload, upload_file
+from web.serving import Server, clinic, problem_of, settled, token_of, upload
+
+MARKER = "MARKERsecret"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A server that takes files of up to 1 MB."""
+    running = Server(tmp_path_factory.mktemp("small"), "--upload-limit", "1")
+    yield running
+    running.stop()
+
+
+def files_of(server):
+    return sorted(path for path in server.temporary.rglob("*") if path.is_file())
+
+
+def parquet(damage=lambda content: content):
+    """Return a Parquet file, perhaps damaged."""
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"a": [MARKER, "b"] * 500, "b": list(range(1000))}), buffer)
+    return damage(buffer.getvalue())
+
+
+def cut(content):
+    """Leave the middle out; both ends are as they were."""
+    return content[:200] + content[-40:]
+
+
+def scramble(content):
+    """Change the footer; both ends and the length are as they were."""
+    return content[:-60] + random.Random(1).randbytes(52) + content[-8:]
+
+
+BAD_FILES = {
+    "picture": ("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(200), "no CSV file"),
+    "other ending": ("a.xlsx", b"PK\x03\x04", "CSV or Parquet"),
+    "no ending": ("table", b"a,b\n1,2\n", "CSV or Parquet"),
+    "two endings": ("a.csv.exe", b"a,b\n1,2\n", "CSV or Parquet"),
+    "empty": ("a.csv", b"", "empty"),
+    "empty parquet": ("a.parquet", b"", "empty"),
+    "blank": ("a.csv", b"\n\n\n", "one column only"),
+    "header only": ("a.csv", b"a,b\n", "row"),
+    "csv as parquet": ("a.parquet", b"a,b\n1,2\n", "no Parquet"),
+    "cut parquet": ("a.parquet", parquet(cut), "arquet"),
+    "scrambled parquet": ("a.parquet", parquet(scramble), "arquet"),
+    "not utf-8": ("a.csv", f"a,b\n{MARKER},\xe4\xf6\n".encode("latin-1") * 99, "UTF-8"),
+    "utf-16": ("a.csv", f"a,b\n{MARKER},1\n".encode("utf-16"), "CSV"),
+    "ragged": ("a.csv", f"a,b\n{MARKER},1\n".encode() * 9 + b"1,2,3,4,5\n" * 9 + b'"x', ""),
+    "name of a folder": ("../../../a.csv", b"", "empty"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_refused_with_what_to_do(server, client, name):
+    file, content, expected = BAD_FILES[name]
+    answer = upload(client, file, content)
+    page = answer.text
+    if answer.status_code == 303:  # read later, by the page that shows it
+        page = settled(client, answer.headers["location"])
+    said = problem_of(page)
+    assert expected.lower() in said.lower(), said
+    assert said.endswith("."), said
+    assert_discreet(page, server)
+    assert client.get("/").status_code == 200
+
+
+def assert_discreet(page, server):
+    for word in (MARKER, "Traceback", str(server.temporary), "File &#34;", "lowlift-web-"):
+        assert word not in page, word
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"", "multipart/form-data; boundary=x"),
+        (b"--x\r\nnonsense", "multipart/form-data; boundary=x"),
+        (b"--y\r\n\r\n--y--", "multipart/form-data; boundary=x"),
+        (b"a=b", "application/x-www-form-urlencoded"),
+        (b"{}", "application/json"),
+        (b"--\r\n", "multipart/form-data"),
+        (b"", ""),
+    ],
+)
+def test_a_damaged_form_is_refused(client, content, kind):
+    answer = client.post("/upload", content=content, headers={"Content-Type": kind})
+    assert answer.status_code in {403, 422}
+    assert client.get("/").status_code == 200
+
+
+def test_a_form_without_a_file_says_so(client):
+    token = token_of(client.get("/").text)
+    answer = client.post("/upload", files={"token": (None, token)})
+    assert answer.status_code == 422
+    assert "choose a file" in problem_of(answer.text).lower()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../etc/passwd.csv", "C:\\data\\my table.csv", ".csv", "a\0b.csv", "a" * 300 + ".csv"],
+)
+def test_file_names_have_no_folders(server, client, name):
+    before = set(files_of(server))
+    answer = upload(client, name, b"a,b\nx,1\ny,2\n")
+    assert answer.status_code == 303
+    (new,) = set(files_of(server)) - before
+    assert new.is_relative_to(server.temporary)
+    assert re.fullmatch(r"[\w.-]+\.csv", new.name)
+
+
+@pytest.mark.parametrize("letter", ["表", "𠀀"])
+def test_long_names_in_other_scripts_reach_the_end(client, letter):
+    answer = upload(client, letter * 90 + ".csv", clinic().encode())
+    assert answer.status_code == 303
+    address = answer.headers["location"] + "&s=disease&x=zip"
+    settled(client, address)
+    token = token_of(client.get(address).text)
+    setting = address.removeprefix("/look?")
+    published = client.post("/publish", data={"token": token, "setting": setting})
+    assert published.status_code == 303
+    page = settled(client, published.headers["location"])
+    assert "Written and verified" in page, problem_of(page)
+
+
+def test_names_of_columns_are_text_and_no_markup(client):
+    name = "<img src=x onerror=alert(1)>"
+    table = clinic().replace("zip", name, 1).encode()
+    address = upload(client, "a.csv", table).headers["location"]
+    page = settled(client, address)
+    assert "<img" not in page
+    assert "&lt;img src=x" in page
+    asked = client.get(f"{address}&s=disease&x={name.replace(' ', '%20').replace('=', '%3D')}").text
+    assert "<img" not in asked
+
+
+# Too large ---------------------------------------------------------------------------------------
+
+
+def test_two_gigabytes_are_refused_with_a_message_and_nothing_is_kept(small):
+    size, chunk = 2 * 2**30, b"a,b,c\n1,2,3\n" * 87381
+    with small.client() as client:
+        token = token_of(client.get("/").text)
+        head = (
+            f'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\n{token}\r\n--x\r\n'
+            'Content-Disposition: form-data; name="file"; filename="big.csv"\r\n\r\n'
+        ).encode()
+
+        def body():
+            yield head
+            for _ in range(size // len(chunk) + 1):
+                yield chunk
+            yield b"\r\n--x--\r\n"
+
+        kind = {"Content-Type": "multipart/form-data; boundary=x"}
+        answer = client.post("/upload", content=body(), headers=kind)
+        assert answer.status_code in {413, 422}
+        said = problem_of(answer.text)
+        assert "at most 1 MB" in said
+        assert "--upload-limit" in said
+        assert client.get("/").status_code == 200
+    assert not files_of(small)
+
+
+def test_a_file_of_two_gigabytes_is_stopped_before_it_is_sent(chromium, server, client, tmp_path):
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(2 * 2**30)
+    visit = Visit(chromium, server, client)
+    visit.go("/")
+    page = visit.page
+    page.get_by_label("A CSV or Parquet file").set_input_files(large)
+    expect(page.get_by_role("alert")).to_contain_text("larger than 512 MB")
+    page.get_by_role("button", name="Upload", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("larger than 512 MB")
+    assert not [url for url in visit.requests if url.endswith("/upload")]
+    page.get_by_label("A CSV or Parquet file").set_input_files(payload("a.csv", clinic()))
+    expect(page.get_by_role("alert")).to_be_empty()
+    page.get_by_role("button", name="Upload", exact=True).click()
+    expect(page.get_by_role("heading", name="a.csv")).to_be_visible()
+    visit.check()
+    visit.close()
+
+
+def test_an_upload_that_is_cut_off_leaves_nothing(small):
+    where = urlsplit(small.url)
+    with small.client() as client:
+        token = token_of(client.get("/").text)
+        cookies = "; ".join(f"{each.name}={each.value}" for each in client.cookies.jar)
+        head = (
+            f"POST /upload HTTP/1.1\r\nHost: {where.netloc}\r\nOrigin: {small.url}\r\n"
+            f"Cookie: {cookies}\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+            "Content-Length: 100000\r\n\r\n"
+            f'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\n{token}\r\n--x\r\n'
+            'Content-Disposition: form-data; name="file"; filename="cut.csv"\r\n\r\na,b\n1,2\n'
+        )
+        with socket.create_connection((where.hostname, where.port)) as raw:
+            raw.sendall(head.encode())
+        assert "cut.csv" not in client.get("/").text
+        for _ in range(50):  # the server hears of it a little later
+            client.get("/")
+            if not files_of(small):
+                break
+    assert not files_of(small)
+
+
+# Questions without an answer ---------------------------------------------------------------------
+
+
+def asked(client, key, query):
+    """Return what the page of a setting says is wrong."""
+    page = settled(client, f"/look?table={key}&{query}")
+    assert "Traceback" not in page
+    return problem_of(page)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("s=zip&x=zip", "either sensitive or released"),
+        ("s=disease&x=nowhere", "column"),
+        ("s=disease&x=age", "bins"),
+        ("s=disease&x=age&bin:age=width:x", "number"),
+        ("s=disease&x=age&bin:age=width:-1", "positive"),
+        ("s=disease&x=age&bin:age=9,3", "increasing"),
+        ("s=disease&x=age&bin:age=odd", "such as age="),
+        ("s=disease&x=zip&epsilon=x", "number"),
+        ("s=disease&x=zip&epsilon=-1", "0 or more"),
+        ("s=disease&x=zip&epsilon=nan", "number"),
+        ("s=disease&x=zip&epsilon=1e300", ""),
+        ("s=disease&x=zip&split=2", "in [0, 1]"),
+        ("s=disease&x=zip&criterion=alpha&alpha=0.5", "alpha"),
+        ("s=disease&x=zip&criterion=odd", "one of"),
+        ("s=disease&x=zip&mechanism=odd", "one of"),
+        ("s=disease&x=zip&missing=odd", "value, drop, error"),
+        ("s=disease&x=zip&seconds=0", "between 1 and 3600"),
+    ],
+)
+def test_a_wrong_setting_says_what_is_wrong(client, clinic_key, query, expected):
+    said = asked(client, clinic_key, query)
+    assert expected in said
+    assert client.get("/").status_code == 200
+
+
+def test_a_table_that_is_not_there(client):
+    answer = client.get("/look?table=nowhere")
+    assert answer.status_code == 422
+    assert "Choose or upload it again" in problem_of(answer.text)
+
+
+def test_one_column_only(visit):
+    visit.go("/")
+    upload_file(visit.page, payload("one.csv", "a\nx\ny\nx\n"))
+    expect(visit.page.get_by_role("alert")).to_contain_text("one column only")
+    expect(visit.page.get_by_role("alert")).to_contain_text("needs two")
+    choose(visit.page, "a", "Sensitive")
+    expect(visit.page.locator("#result")).to_contain_text("Choose columns")
+
+
+def test_a_bad_file_shows_its_error_in_the_browser(visit):
+    visit.go("/")
+    upload_file(visit.page, payload("notes.csv", "\0\0\0"))
+    expect(visit.page.locator(".problem")).to_contain_text("This is no CSV file")
+    upload_file(visit.page, payload("good.csv", clinic()))
+    expect(visit.page.get_by_role("heading", name="good.csv")).to_be_visible()
+
+
+def test_a_million_values_are_refused_and_the_server_stays_up(server, client, visit):
+    ids = "\n".join(f"{'ab'[k % 2]},id{k:07}" for k in range(1_000_000))
+    answer = upload(client, "million.csv", f"s,x\n{ids}\n".encode())
+    assert answer.status_code == 303
+    address = answer.headers["location"]
+    settled(client, address)
+    visit.go(f"{address}&s=s&x=x")
+    expect(visit.page.locator("#result .problem")).to_be_visible()
+    said = visit.page.locator("#result .problem").inner_text()
+    assert re.search(r"1,?000,?000", said), said
+    assert "id0" not in said
+    assert client.get("/").status_code == 200
+    assert server.process.poll() is None
+
+
+def test_kept_columns_that_break_the_bound_are_refused(client, clinic_key):
+    setting = f"table={clinic_key}&s=disease&x=zip"
+    page = settled(client, f"/look?{setting}")
+    data = {"token": token_of(page), "setting": setting, "keep": "disease"}
+    answer = client.post("/publish", data=data)
+    said = problem_of(settled(client, answer.headers["location"]))
+    assert said
+    assert "published this table" not in client.get(f"/look?{setting}").text
+
+
+@pytest.mark.parametrize("round_to", ["x", "0", "nan", "-1", "2"])
+def test_a_rounding_that_is_none_is_refused(client, clinic_key, round_to):
+    setting = f"table={clinic_key}&s=disease&x=zip"
+    page = settled(client, f"/look?{setting}")
+    data = {"token": token_of(page), "setting": setting, "round_to": round_to}
+    answer = client.post("/publish", data=data)
+    page = answer.text if answer.status_code != 303 else settled(client, answer.headers["location"])
+    assert problem_of(page)
+    assert "Traceback" not in page

@@ -1,0 +1,315 @@
+"""Work goes on in processes of its own: watched, stopped, and ended with the tab that asked."""
+
+import asyncio
+import os
+import re
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from playwright.sync_api import expect
+
+from lowlift.web.jobs import Job
+from web import tasks
+from web.processes import is_alive, workers
+from web.serving import problem_of, token_of, upload
+
+#: Seconds that something may take that takes parts of one.
+PATIENCE = 60.0
+
+
+def run(story):
+    """Run a coroutine in a thread of its own: the browser's driver has a loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, story).result()
+
+
+async def finished(function, *arguments):
+    job = Job(function, *arguments)
+    assert await job.wait(PATIENCE)
+    return job
+
+
+async def first_step(job):
+    while not job.steps:
+        await job.change(1.0)
+    return job.steps[0]
+
+
+async def gone(number):
+    """Wait for the end of a process."""
+    for _ in range(600):
+        if not is_alive(number):
+            return True
+        await asyncio.sleep(0.1)
+    return False
+
+
+# Jobs --------------------------------------------------------------------------------------------
+
+
+def test_a_job_gives_its_result_and_its_steps():
+    job = run(finished(tasks.add, 2, 3))
+    assert (job.state, job.result, job.error) == ("done", 5, "")
+    assert job.steps == [("adding",)]
+    assert not job.is_running
+
+
+def test_a_job_is_another_process():
+    assert run(finished(tasks.own_process)).result != os.getpid()
+
+
+def test_a_refusal_is_told_as_it_is():
+    job = run(finished(tasks.refuse))
+    assert (job.state, job.error) == ("refused", "the number must be even. Use another one.")
+
+
+def test_a_fault_is_told_by_kind_and_place_only():
+    job = run(finished(tasks.break_down, "MARKER"))
+    assert job.state == "failed"
+    assert "KeyError at tasks.py:" in job.error
+    assert "MARKER" not in job.error
+
+
+def test_want_of_memory_and_of_files_is_told():
+    assert "memory" in run(finished(tasks.run_out)).error
+    job = run(finished(tasks.lose_file, "/nowhere/MARKER.csv"))
+    assert "No such file" in job.error
+    assert "MARKER" not in job.error
+
+
+def test_a_result_that_cannot_be_sent_is_a_failure():
+    assert run(finished(tasks.unpicklable)).state == "failed"
+
+
+def test_a_job_that_is_asked_to_stop_gives_its_best():
+    async def story():
+        job = Job(tasks.work_until_stopped)
+        await first_step(job)
+        job.stop()
+        assert await job.wait(PATIENCE)
+        return job
+
+    job = run(story())
+    assert job.state == "done"
+    assert job.result >= 0
+
+
+def test_a_job_that_is_cancelled_ends_at_once():
+    async def story():
+        job = Job(tasks.sleep_long)
+        (number,) = await first_step(job)
+        assert is_alive(number)
+        job.cancel()
+        assert job.state == "cancelled"
+        assert await gone(number)
+        job.stop()
+        job.cancel()
+        return job
+
+    job = run(story())
+    assert (job.state, job.result) == ("cancelled", None)
+
+
+def test_a_job_that_is_cancelled_before_it_starts_never_runs():
+    async def story():
+        job = Job(tasks.sleep_long)
+        job.cancel()
+        await asyncio.sleep(1.0)
+        return job
+
+    job = run(story())
+    assert job.state == "cancelled"
+    assert not job.steps
+
+
+def test_a_job_whose_process_is_killed_says_so():
+    async def story():
+        job = Job(tasks.sleep_long)
+        (number,) = await first_step(job)
+        os.kill(number, signal.SIGKILL)
+        assert await job.wait(PATIENCE)
+        return job
+
+    job = run(story())
+    assert job.state == "failed"
+    assert "memory" in job.error
+
+
+def test_many_steps_keep_the_first_and_the_last():
+    job = run(finished(tasks.talk, 5000))
+    assert len(job.steps) <= 400
+    assert job.steps[0] == (0,)
+    assert job.steps[-1] == (4999,)
+    assert job.steps == sorted(job.steps)
+
+
+def test_waiting_counts_as_looking():
+    async def story():
+        job = Job(tasks.sleep_long)
+        await first_step(job)
+        waiting = asyncio.create_task(job.wait(0.3))
+        await asyncio.sleep(0.05)
+        listeners, before = job.listeners, job.last_seen
+        assert not await waiting
+        job.cancel()
+        return listeners, job.listeners, job.last_seen > before
+
+    assert run(story()) == (1, 0, True)
+
+
+def test_jobs_do_not_wait_for_each_other():
+    async def story():
+        long = Job(tasks.sleep_long)
+        await first_step(long)
+        quick = await finished(tasks.add, 1, 1)
+        state = long.state
+        long.cancel()
+        return quick.state, state
+
+    assert run(story()) == ("done", "running")
+
+
+# In the server -----------------------------------------------------------------------------------
+
+
+def search(client, table):
+    """Start a search that takes long; return the part of the page that tells of it, and its id."""
+    key = upload(client, "long.csv", table.read_bytes()).headers["location"]
+    address = f"{key}&s=s&x=x&mechanism=random-response"
+    while True:
+        page = client.get(address, headers={"HX-Request": "true"}).text
+        if "/stop" in page:
+            return page, re.search(r"/jobs/([^/]+)/events", page)[1]
+        assert "data-events" in page, page
+
+
+def until(condition, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+class Listener:
+    """A page that listens to a job, in a thread."""
+
+    def __init__(self, client, job):
+        self.events, self.is_over = [], threading.Event()
+        self._client, self._job = client, job
+        self._thread = threading.Thread(target=self._listen)
+        self._thread.start()
+
+    def _listen(self):
+        with self._client.stream("GET", f"/jobs/{self._job}/events") as stream:
+            for line in stream.iter_lines():
+                if line.startswith(("event:", "data:")):
+                    self.events.append(line)
+        self.is_over.set()
+
+    def join(self):
+        self._thread.join(PATIENCE)
+        assert self.is_over.is_set()
+
+
+def test_two_sessions_do_not_block_each_other(server, client, long_table):
+    page, job = search(client, long_table)
+    listener = Listener(client, job)
+    with server.client() as other:
+        token = token_of(other.get("/").text)
+        address = other.post("/demo", data={"token": token}).headers["location"]
+        while "data-events" in (answered := other.get(address).text):
+            pass
+        assert 'class="badge"' in answered
+        assert not listener.is_over.is_set(), "the search was over before the other was answered"
+    client.post(f"/jobs/{job}/cancel", data={"token": token_of(page)})
+    listener.join()
+    assert listener.events[-2] == "event: end"
+    assert "Cancelled" in "".join(listener.events)
+
+
+def test_the_proven_bound_tightens_and_stop_keeps_the_best(client, long_table):
+    page, job = search(client, long_table)
+    listener = Listener(client, job)
+
+    def bounds():
+        found = re.findall(r"kept: ([\d.]+).*?more than ([\d.]+\d)", "\n".join(listener.events))
+        return [(float(low), float(high)) for low, high in found]
+
+    until(lambda: len({high for _, high in bounds()}) > 1)
+    assert client.post(f"/jobs/{job}/stop", data={"token": token_of(page)}).status_code == 204
+    listener.join()
+    assert listener.events[-2] == "event: done"
+    lows, highs = zip(*bounds(), strict=True)
+    assert list(lows) == sorted(lows)
+    assert list(highs) == sorted(highs, reverse=True)
+    again = re.search(r'hx-get="([^"]+)"', page)[1].replace("&amp;", "&")
+    result = client.get(again, headers={"HX-Request": "true"}).text
+    assert 'class="badge"' in result
+    kept = re.search(r"Information kept</dt><dd><span class=\"value\">([\d.]+)%", result)[1]
+    assert float(kept) >= 100 * lows[-1] - 0.1
+
+
+def test_a_closed_tab_ends_its_job(server, visit, client, long_table):
+    page, _ = search(client, long_table)
+    before = workers(server)
+    visit.go(re.search(r'hx-get="([^"]+)"', page)[1].replace("&amp;", "&"))
+    expect(visit.page.locator("#result > .working")).to_be_visible()
+    running = workers(server) & before
+    assert running
+    time.sleep(7)  # longer than the server waits for a tab: this one is open
+    expect(visit.page.locator("#result > .working")).to_be_visible()
+    assert running & workers(server)
+    visit.page.close()
+    until(lambda: not running & workers(server))
+
+
+def test_a_killed_process_is_reported_and_the_server_stays_up(server, visit, client, long_table):
+    others = workers(server)
+    page, _ = search(client, long_table)
+    visit.go(re.search(r'hx-get="([^"]+)"', page)[1].replace("&amp;", "&"))
+    expect(visit.page.locator("#result > .working")).to_be_visible()
+    for number in workers(server) - others:
+        os.kill(number, signal.SIGKILL)
+    expect(visit.page.locator("#result .problem")).to_contain_text("ended early")
+    assert server.process.poll() is None
+    assert client.get("/").status_code == 200
+
+
+def test_work_of_another_session_is_not_there(server, client, long_table):
+    page, job = search(client, long_table)
+    with server.client() as other:
+        token = token_of(other.get("/").text)
+        assert other.get(f"/jobs/{job}/events").status_code == 422
+        assert other.post(f"/jobs/{job}/cancel", data={"token": token}).status_code == 422
+    token = token_of(page)
+    assert client.post(f"/jobs/{job}/odd", data={"token": token}).status_code == 404
+    assert client.post(f"/jobs/{job}/cancel", data={"token": token}).status_code == 204
+
+
+def test_too_much_at_once_is_refused(client, long_table):
+    key = upload(client, "long.csv", long_table.read_bytes()).headers["location"]
+    jobs, said = set(), ""
+    with ThreadPoolExecutor(12) as pool:
+        addresses = [
+            f"{key}&s=s&x=x&mechanism=random-response&epsilon={1 + k / 10}" for k in range(12)
+        ]
+        client.get(addresses[0])
+        for answer in pool.map(client.get, addresses):
+            jobs |= set(re.findall(r"/jobs/([^/]+)/events", answer.text))
+            said = problem_of(answer.text) or said
+    token = token_of(client.get("/").text)
+    for job in jobs:
+        client.post(f"/jobs/{job}/cancel", data={"token": token})
+    assert "computations are running" in said
+    assert client.get("/").status_code == 200
+
+
+def test_removing_a_table_ends_its_work(server, client, long_table):
+    others = workers(server)
+    page, _ = search(client, long_table)
+    assert workers(server) - others
+    key = re.search(r"table=(\d+)", page)[1]
+    client.post("/remove", data={"token": token_of(page), "table": key})
+    until(lambda: not workers(server) - others)

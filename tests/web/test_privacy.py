@@ -1,0 +1,147 @@
+"""What the app must not say, keep or show: values of tables, files, folders."""
+
+import re
+import signal
+import stat
+
+import pytest
+from playwright.sync_api import expect
+
+from web.browsing import Visit, choose, payload, upload_file
+from web.processes import is_alive, workers
+from web.serving import MARKERS, Server, clinic, problem_of, settled, token_of, upload
+
+#: Tables that are damaged after rows with markers.
+DAMAGED = {
+    "cut": clinic()[:-3] + ',"',
+    "longer rows": clinic() + "MARKERa,1,2,3,4,5,6\n" * 30,
+    "other types": clinic().replace("\n", '\n"', 400),
+    "zeros": clinic() + "\0\0\0\0,1,MARKERill\n",
+    "one row of another kind": clinic() + "b,MARKERill,flu\n",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_errors_of_damaged_tables_quote_nothing(client, damage):
+    answer = upload(client, "damaged.csv", DAMAGED[damage].encode())
+    pages = [answer.text]
+    if answer.status_code == 303:
+        address = answer.headers["location"]
+        pages.append(settled(client, address))
+        pages += [
+            problem_of(settled(client, f"{address}&{columns}"))
+            for columns in ("s=disease&x=age&bin:age=width:10", "s=age&x=zip&bin:age=each")
+        ]
+    for page in pages:
+        assert not [word for word in MARKERS if word in page]
+
+
+def test_values_are_in_no_address_and_in_no_output(chromium, server, client):
+    visit = Visit(chromium, server, client)
+    page = visit.page
+    visit.go("/")
+    upload_file(page, payload("clinic.csv", clinic()))
+    choose(page, "disease", "Sensitive")
+    choose(page, "zip", "Publish")
+    page.get_by_label("Bins of age").fill("width:20")
+    choose(page, "age", "Publish")
+    expect(page.locator("#result")).to_contain_text("20 to publish")
+    page.get_by_label("How to randomise or merge").select_option("random-response")
+    expect(page.locator("#result")).to_contain_text("By random-response")
+    expect(page.get_by_role("heading", name="The trade-off")).to_be_visible()
+    assert MARKERS[0] in page.locator("#result").inner_text(), "the page itself shows values"
+    page.get_by_role("button", name="Write the safe table").click()
+    expect(page.get_by_text("Written and verified")).to_be_visible()
+    visit.check()
+    said = "\n".join([*visit.requests, server.output])
+    assert not [word for word in MARKERS if word in said]
+    visit.close()
+
+
+def test_nothing_is_stored_in_the_browser(visit, clinic_key):
+    visit.go(f"/look?table={clinic_key}&s=disease&x=zip")
+    expect(visit.page.locator(".verdict .badge")).to_be_visible()
+    stored = visit.page.evaluate(
+        "() => [localStorage.length, sessionStorage.length, document.cookie]"
+    )
+    assert stored == [0, 0, ""]
+
+
+def modes_of(folder):
+    """Return the permissions of all that is in a folder, by kind."""
+    found = {"folder": set(), "file": set()}
+    for path in folder.rglob("*"):
+        kind = "folder" if path.is_dir() else "file"
+        if not path.is_socket():
+            found[kind].add(stat.S_IMODE(path.lstat().st_mode))
+    return found
+
+
+def test_files_are_private(server, client, clinic_key):
+    setting = f"table={clinic_key}&s=disease&x=zip"
+    page = settled(client, f"/look?{setting}")
+    data = {"token": token_of(page), "setting": setting}
+    page = settled(client, client.post("/publish", data=data).headers["location"])
+    assert "Written and verified" in page
+    modes = modes_of(server.temporary)
+    assert modes["folder"] == {0o700}
+    assert modes["file"] == {0o600}
+
+
+def test_removing_a_table_removes_what_was_made_of_it(server, client, clinic_key):
+    setting = f"table={clinic_key}&s=disease&x=zip"
+    page = settled(client, f"/look?{setting}")
+    data = {"token": token_of(page), "setting": setting}
+    where = client.post("/publish", data=data).headers["location"]
+    assert "Written and verified" in settled(client, where)
+    name = "clinic"
+    mine = [path for path in server.temporary.rglob("*") if path.name.startswith(name)]
+    assert len(mine) > 1
+    before = set(mine)
+    client.post("/remove", data={"token": token_of(page), "table": clinic_key})
+    assert problem_of(client.get(where).text)
+    left = {path for path in server.temporary.rglob("*") if path.name.startswith(name)}
+    assert len(left) <= len(before) - 5
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_nothing_is_left_when_it_ends(tmp_path, long_table, number):
+    table = tmp_path / "folder" / "named.csv"
+    table.parent.mkdir()
+    table.write_text(clinic())
+    server = Server(tmp_path, str(table))
+    try:
+        with server.client() as client:
+            start = client.get("/").text
+            assert "named.csv" in start
+            assert str(table.parent) not in start
+            key = upload(client, "long.csv", long_table.read_bytes()).headers["location"]
+            address = f"{key}&s=s&x=x&mechanism=random-response"
+            while "/stop" not in client.get(address).text:
+                pass
+            (folder,) = server.temporary.glob("lowlift-web-*")
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            running = workers(server)
+            assert running
+            server.stop(number)
+    finally:
+        server.stop()
+    assert not list(server.temporary.iterdir())
+    assert not [each for each in running if is_alive(each)]
+    assert table.exists()
+    assert not [word for word in (*MARKERS, "Traceback") if word in server.output]
+    assert len(re.findall("\n", server.output)) <= 3
+
+
+def test_a_table_named_at_the_start_cannot_be_removed(tmp_path):
+    table = tmp_path / "named.csv"
+    table.write_text(clinic())
+    server = Server(tmp_path, str(table))
+    try:
+        with server.client() as client:
+            token = token_of(client.get("/").text)
+            client.post("/remove", data={"token": token, "table": "given"})
+            assert "named.csv" in client.get("/").text
+    finally:
+        server.stop()
+    assert table.exists()
