@@ -23,7 +23,7 @@ from lowlift.files import read_json, write_text
 from lowlift.guarantees import guarantee_of
 from lowlift.joint import Joint, Label, check_labels
 
-__all__ = ["Codebook"]
+__all__ = ["Codebook", "is_by_blocks"]
 
 #: The lower and the upper end of a probability; equal where it is exact.
 Interval: TypeAlias = tuple[float, float]
@@ -35,6 +35,12 @@ _KEYS = frozenset(
 )  # fmt: skip
 #: Counts below this are called exposed.
 _FEW = 5
+#: Said of a channel whose weights were fitted to P(s, x).
+_FITTED = (
+    "the channel draws by weights that were fitted to how the sensitive values go with the "
+    "released ones: whoever studies it can estimate P(s|x) of the table. The bound is against a "
+    "reader who knows that already; if it must stay confidential, use a merging mechanism."
+)
 #: What a damaged file may raise on the way to an object.
 _BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 _SUM_TOLERANCE = 1e-9
@@ -302,13 +308,14 @@ def _plain_columns(columns: Any) -> tuple[dict[str, Any], ...] | None:
 def _exposed(
     encoded: Encoded, step: Fraction | None, masses: Sequence[Sequence[int]]
 ) -> tuple[str, ...]:
-    """Say how many symbols of few rows the codebook gives away."""
+    """Say what the codebook gives away: how S goes with X, symbols of few rows."""
+    fitted = () if is_by_blocks(encoded.channel) else (_FITTED,)
     joint = encoded.release.joint
     if not joint.is_counted:
-        return ()
+        return fitted
     rare = set(np.flatnonzero(joint.counts.sum(axis=0) < _FEW).tolist())
     if not rare:
-        return ()
+        return fitted
     few = f"{len(rare)} of {joint.n_x} values"
     if step is None:
         text = (
@@ -316,7 +323,7 @@ def _exposed(
             "with the number of published rows tells their counts. Round outward (round_to=0.01), "
             "merge rare values before the design, or do not publish the codebook."
         )
-        return (text,)
+        return (*fitted, text)
     found = []
     pinned = rare & _pinned(encoded.channel, step, masses)
     if pinned:
@@ -330,7 +337,18 @@ def _exposed(
             f"the weights of a channel that draws are exact and made from the table: {few} occur "
             f"fewer than {_FEW} times, and the weights may tell their counts."
         )
-    return tuple(found)
+    return (*fitted, *found)
+
+
+def is_by_blocks(channel: Channel) -> bool:
+    """Return whether outputs depend on blocks of X alone: merged, or drawn within a block."""
+    blocks: dict[int, tuple[int, ...]] = {}
+    for y in range(channel.n_y):
+        members, weights = channel.atom(y)
+        block = tuple(members)
+        if len(set(weights)) > 1 or any(blocks.setdefault(x, block) != block for x in block):
+            return False
+    return True
 
 
 def _pinned(channel: Channel, step: Fraction, masses: Sequence[Sequence[int]]) -> set[int]:

@@ -94,4 +94,4 @@ def _written(value: float, rounding: str, digits: int) -> str:
     if not math.isfinite(value):
         return "∞" if value > 0 else "−∞" if value < 0 else "undefined"
     found = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value)).normalize()
-    return f"{found:f}" if -6 < found.adjusted() < 12 else f"{found:e}"
+    return f"{found:f}"  # codebooks hold these texts: they must not change

@@ -176,10 +176,12 @@ def test_a_receipt_of_another_bound_is_refused(published):
         report_of(other.with_table(release.table), receipt=receipt, points=())
 
 
-def test_the_public_form_of_a_random_response_warns_of_its_channel():
+def test_the_public_form_of_a_random_response_has_no_probabilities():
     # Mixed outputs lie on the bound: each is an equation for P(s|x), solved by whoever knows P(s).
     joint = ll.Joint.from_counts([[1900, 700, 2100, 400], [150, 1100, 200, 1500]])
     release = ll.random_response(joint, ll.LIP(0.35))
     report = report_of(release, points=())
-    assert report.public.warnings
+    assert any(";" in words for _, words in report.public.channel.rows)
+    assert not any("%" in words for _, words in report.public.channel.rows)
     assert "nothing of the sensitive values" not in text_of(page(report, is_public=True))
+    assert Codebook.of(encode(release, "codes")).warnings

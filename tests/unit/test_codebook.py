@@ -154,9 +154,10 @@ def test_it_warns_where_counts_are_exposed():
     (warning,) = Codebook.of(encode(MERGED, "groups"), round_to=0.01).warnings
     assert "intervals of width 0.01 still expose counts below 5: those of 2 of 4" in warning
     assert Codebook.of(encode(MERGED, "groups"), round_to=0.5).warnings == ()
-    (warning,) = Codebook.of(encode(NOISY, "codes"), round_to=0.5).warnings
+    fitted, warning = Codebook.of(encode(NOISY, "codes"), round_to=0.5).warnings
+    assert "fitted to how the sensitive values go" in fitted
     assert "the weights of a channel that draws are exact" in warning
-    (warning,) = Codebook.of(encode(NOISY, "values")).warnings
+    _, warning = Codebook.of(encode(NOISY, "values")).warnings
     assert "expose counts below 5: 2 of 4 values" in warning
 
 
@@ -164,7 +165,15 @@ def test_it_does_not_warn_where_nothing_is_rare_or_nothing_was_counted():
     joint = ll.Joint.from_counts(COUNTS.counts * 5)
     release = ll.Release.of(joint, ll.Channel.identity(joint), ll.LIP(2.0))
     assert Codebook.of(encode(release, "groups")).warnings == ()
-    assert Codebook.of(encode(FLOATS, "codes")).warnings == ()
+    (fitted,) = Codebook.of(encode(FLOATS, "codes")).warnings
+    assert "fitted to how the sensitive values go" in fitted
+
+
+def test_drawing_within_merged_blocks_tells_nothing_of_s():
+    joint = ll.Joint.from_counts(COUNTS.counts * 5)
+    release = ll.Release.of(joint, ll.Channel.from_blocks(joint, [[1, 0], [2, 3]]), ll.LIP(2.0))
+    for name in ("codes", "groups", "values"):
+        assert Codebook.of(encode(release, name)).warnings == ()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import Audit
-from lowlift.codebook import Codebook
+from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.encodings import Encoded
 from lowlift.report.records import Table
 from lowlift.report.wording import cell, counted, percent, shown, times
@@ -46,13 +46,19 @@ def channel_table(encoded: Encoded) -> Table:
 
 
 def public_channel_table(book: Codebook) -> Table:
-    """Return the outputs in their order: what each stands for, in the codebook's intervals."""
+    """Return the outputs in their order: what each stands for, in the codebook's intervals.
+
+    Without probabilities when they were fitted to S: from them P(s|x) can be worked out.
+    """
+    is_told = book.channel is not None and is_by_blocks(book.channel)
     rows = []
     for y, text in enumerate(book.texts[:_OUTPUTS]):
         names = [cell(shown(book.x_labels[x])) for x in book.members[y]]
-        pairs = sorted(zip(names, book.p_x_given_y[y], strict=True), key=lambda pair: -pair[1][0])
+        pairs = list(zip(names, book.p_x_given_y[y], strict=True))
+        if is_told:  # else in the order of X: the likeliest first would tell too
+            pairs.sort(key=lambda pair: -pair[1][0])
         words = [
-            name if len(pairs) == 1 else f"{name} {100 * low:.6g}% to {100 * high:.6g}%"
+            f"{name} {100 * low:.6g}% to {100 * high:.6g}%" if is_told and pairs[1:] else name
             for name, (low, high) in pairs[:_MEMBERS]
         ]
         rows.append((cell(text), "; ".join(_cut(words, len(pairs)))))

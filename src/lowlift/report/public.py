@@ -1,7 +1,8 @@
 """The public form of a report: what the codebook already says, and the promise.
 
-It shows the verdict and the budgets, what is not promised, the channel as the codebook gives it,
-and the published file's hash; beyond the codebook only the names of the released columns, the
+It shows the verdict and the budgets, what is not promised, the channel as the codebook gives it
+(without probabilities when those were fitted to S: from them and the bound P(s|x) can be worked
+out), and the published file's hash; beyond the codebook only the names of the released columns, the
 mechanism and how rows were drawn. Probabilities, and how much of X survives, are given no finer
 than `round_to`. It leaves out everything that depends on S beyond the verdict (labels and names of
 S, lifts, leakages, the best guess, proven bounds, curves), every count, P(x), the name and hash of
@@ -13,7 +14,7 @@ import math
 from dataclasses import dataclass
 
 from lowlift.audit import Audit
-from lowlift.codebook import Codebook
+from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.criteria import BuiltIn
 from lowlift.encodings import Encoded
 from lowlift.figures import LegendEntry
@@ -103,9 +104,15 @@ def public_of(
         tuple(utility),
         None if book is None else public_channel_table(book),
         public_provenance(subject, encoded, made, origin, publication),
-        # The other warning is about exact weights, which are not shown here.
-        tuple(text for text in (book.warnings if book else ()) if text.startswith("intervals")),
+        _warnings(book),
     )
+
+
+def _warnings(book: Codebook | None) -> tuple[str, ...]:
+    """Return what to know before the page is published; weights are not on it."""
+    if book is None or book.channel is None or not is_by_blocks(book.channel):
+        return ()
+    return tuple(text for text in book.warnings if text.startswith("intervals"))
 
 
 def _coarse(value: float, step: float) -> str:

@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from lowlift.errors import LowliftError
-from lowlift.web import jobs, routes, visitors
+from lowlift.web import following, jobs, publishing, routes, visitors
 from lowlift.web.guard import Guard
 from lowlift.web.house import House, NotIn
 from lowlift.web.pages import show
@@ -72,8 +72,8 @@ def create_app(
         telemetry=_SILENT,
     )
     app.state.house = House(door, sessions, upload_limit, scheme == "https")
-    app.include_router(visitors.router)
-    app.include_router(routes.router)
+    for room in (visitors, routes, publishing, following):
+        app.include_router(room.router)
     static = str(resources.files("lowlift.web") / "static")
     app.mount("/static", StaticFiles(directory=static), name="static")
     app.add_exception_handler(LowliftError, _refused)

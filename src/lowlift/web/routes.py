@@ -1,27 +1,23 @@
 """The pages: each address shows one state; what takes long is a job that the page listens to."""
 
-import asyncio
 import shutil
-import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from typing import Annotated
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import (
-    FileResponse,
     HTMLResponse,
     RedirectResponse,
     Response,
-    StreamingResponse,
 )
 
 from lowlift.datasets import write_titanic
 from lowlift.errors import InvalidInput, LowliftError
 from lowlift.web import uploads, work
-from lowlift.web.jobs import Job
-from lowlift.web.pages import one_line, search_svg, show
+from lowlift.web.answers import PATIENCE, drawn, finished, inspect, part_of, working
+from lowlift.web.pages import show
 from lowlift.web.sessions import Session, SessionTable
 from lowlift.web.settings import MOST_PINNED, Setting, pinned_of, shortest
 from lowlift.web.visitors import InHouse, InSession, Token, check_token
@@ -30,10 +26,6 @@ from lowlift.workflow import CRITERIA, MECHANISMS
 __all__ = ["router"]
 
 router = APIRouter()
-#: Seconds that a page waits for an answer before it shows the work instead.
-_PATIENCE = 1.0
-#: The least seconds between two events of a job, and the most.
-_PAUSE, _HEARTBEAT = 0.15, 2.0
 
 
 @router.get("/")
@@ -56,8 +48,8 @@ async def upload(request: Request, session: InSession, house: InHouse) -> Respon
         check_token(session, found.fields.get("token", ""))
         path = found.finish()
         session.tables[key] = SessionTable(path.name, str(path), None, folder)
-        job = _inspect(session, key)
-        if await job.wait(_PATIENCE) and job.state != "done":
+        job = inspect(session, key)
+        if await job.wait(PATIENCE) and job.state != "done":
             raise InvalidInput(job.error)  # noqa: TRY301 (one page for all that is wrong)
     except BaseException as error:
         session.remove(key)
@@ -116,10 +108,10 @@ async def look(request: Request, session: InSession) -> Response:
         headers = {} if fault else {"HX-Replace-Url": address}
         return HTMLResponse(part, headers=headers)
     table = session.table(setting.table)
-    job = _inspect(session, setting.table)
-    if not await job.wait(_PATIENCE):
-        working = _working(session, job, "Reading the table", "")
-        return HTMLResponse(show("waiting.html", table=table, working=working))
+    job = inspect(session, setting.table)
+    if not await job.wait(PATIENCE):
+        part = working(session, job, "Reading the table", "")
+        return HTMLResponse(show("waiting.html", table=table, working=part))
     if job.state != "done":
         raise InvalidInput(job.error)
     rows, columns = job.result
@@ -145,31 +137,6 @@ def _pins(pinned: Sequence[Setting]) -> str:
     return "".join(f"&{urlencode({'setting': other.query})}" for other in pinned)
 
 
-def _inspect(session: Session, key: str) -> Job:
-    table = session.table(key)
-    return session.job(("inspect", key, table.version), work.inspect, table.source, table.engine)
-
-
-async def _answered(session: Session, setting: Setting) -> Job:
-    """Return the job that answers a setting, or the one that it waits for.
-
-    Raises
-    ------
-    LowliftError
-        When something in the setting is wrong.
-    """
-    table = session.table(setting.table)
-    asked, bound = setting.asked(), setting.bound()
-    counted = session.job(("count", setting.columns), work.count, table.source, table.engine, asked)
-    if not await counted.wait(_PATIENCE) or counted.state != "done":
-        return counted
-    found = session.job(
-        ("answer", setting, table.version), work.answer, counted.result, setting, bound
-    )
-    await found.wait(_PATIENCE)
-    return found
-
-
 async def _result(
     session: Session,
     setting: Setting,
@@ -183,7 +150,7 @@ async def _result(
         return show("problem.html", message=fault)
     if not setting.is_chosen:
         return show("choose.html")
-    part = await _part(session, setting, f"/look?{setting.query}{_pins(pinned)}")
+    part = await part_of(session, setting, f"/look?{setting.query}{_pins(pinned)}")
     if isinstance(part, str):
         return part
     pins = [other.query for other in pinned if other != setting][-(MOST_PINNED - 1) :]
@@ -193,64 +160,31 @@ async def _result(
         answer=part,
         token=session.token,
         comparison=urlencode([("setting", query) for query in (*pins, setting.query)]),
-        columns=_inspect(session, setting.table).result,
+        columns=inspect(session, setting.table).result,
         times=session.n_published(setting.table),
         is_part=is_part,
     )
-
-
-async def _part(session: Session, setting: Setting, again: str) -> str | work.Answer:
-    """Return the answer to a setting, or what the page says instead."""
-    try:
-        job = await _answered(session, setting)
-    except LowliftError as error:
-        return show("problem.html", message=str(error))
-    if job.is_running:
-        return _working(session, job, "Searching" if job.steps else "Working", again)
-    if isinstance(job.result, work.Answer):
-        return job.result
-    if job.state == "done":  # counted just now: the answer is next
-        return await _part(session, setting, again)
-    return show("problem.html", message=job.error)
-
-
-def _working(session: Session, job: Job, title: str, again: str) -> str:
-    return show(
-        "working.html",
-        job=job,
-        title=title,
-        again=again,
-        progress=_progress(job),
-        token=session.token,
-    )
-
-
-def _progress(job: Job) -> str:
-    last = job.steps[-1] if job.steps else None
-    is_search = last is not None and len(last) == 4
-    chart = search_svg(job.steps) if is_search else ""
-    return show("progress.html", job=job, last=last, is_search=is_search, chart=chart)
 
 
 @router.get("/pictures")
 async def pictures(request: Request, session: InSession) -> Response:
     """Draw the heat maps and distributions of an answer."""
     setting = Setting.of(request.query_params.multi_items())
-    answer = await _finished(session, setting)
+    answer = await finished(session, setting)
     job = session.job(
         ("pictures", answer.design.release.fingerprint, setting),
         work.pictures,
         answer.design,
         setting,
     )
-    return HTMLResponse(await _drawn(session, job, f"/pictures?{setting.query}"))
+    return HTMLResponse(await drawn(session, job, f"/pictures?{setting.query}"))
 
 
 @router.get("/curve")
 async def curve(request: Request, session: InSession) -> Response:
     """Draw the trade-off of the merging mechanisms with an answer in it."""
     setting = Setting.of(request.query_params.multi_items())
-    answer = await _finished(session, setting)
+    answer = await finished(session, setting)
     points = session.points.get(setting.family)
     job = session.job(
         ("curve", answer.design.release.fingerprint, setting),
@@ -259,26 +193,10 @@ async def curve(request: Request, session: InSession) -> Response:
         setting,
         points,
     )
-    html = await _drawn(session, job, f"/curve?{setting.query}")
+    html = await drawn(session, job, f"/curve?{setting.query}")
     if job.state == "done":
         session.points[setting.family] = job.result.points
     return HTMLResponse(html)
-
-
-async def _finished(session: Session, setting: Setting) -> work.Answer:
-    job = await _answered(session, setting)
-    if not isinstance(job.result, work.Answer):
-        raise InvalidInput("look at the result first; then it can be drawn.")
-    return job.result
-
-
-async def _drawn(session: Session, job: Job, again: str) -> str:
-    if not await job.wait(_PATIENCE):
-        return _working(session, job, "Drawing", again)
-    if job.state != "done":
-        return show("problem.html", message=job.error)
-    html: str = job.result.html
-    return html
 
 
 @router.get("/compare")
@@ -296,106 +214,7 @@ async def compare(request: Request, session: InSession) -> Response:
 async def compared(request: Request, session: InSession) -> Response:
     """Return one column of a comparison."""
     setting = Setting.of(request.query_params.multi_items())
-    part = await _part(session, setting, f"/compared?{setting.query}")
+    part = await part_of(session, setting, f"/compared?{setting.query}")
     if not isinstance(part, str):
         part = show("compared.html", answer=part, setting=setting)
     return HTMLResponse(part)
-
-
-@router.post("/publish")
-async def publish(
-    session: InSession,
-    token: Token,
-    setting: Annotated[str, Form()],
-    form: Annotated[str, Form()] = "csv",
-    keep: Annotated[list[str], Form()] = [],  # noqa: B006 (FastAPI copies it)
-    round_to: Annotated[str, Form()] = "",
-) -> Response:
-    """Write the safe table and what belongs to it."""
-    check_token(session, token)
-    chosen = Setting.of(parse_qsl(setting))
-    table = session.table(chosen.table)
-    answer = await _finished(session, chosen)
-    if form not in {"csv", "parquet"}:
-        raise InvalidInput("the safe table is written as csv or parquet.")
-    step = None
-    if round_to:
-        try:
-            step = float(round_to)
-        except ValueError as error:
-            raise InvalidInput("rounding must be a number between 0.000001 and 0.5.") from error
-    folder = session.new_folder_of(chosen.table)
-    stem = uploads.safe_name(table.name).rsplit(".", maxsplit=1)[0]
-    target = folder / f"{stem}-safe.{form}"
-    job = session.publish(
-        chosen.table,
-        work.publish,
-        table.source,
-        table.engine,
-        answer.design,
-        target,
-        tuple(keep),
-        step,
-    )
-    return RedirectResponse(f"/published/{job.id}", 303)
-
-
-@router.get("/published/{identity}")
-async def published(request: Request, identity: str, session: InSession) -> Response:
-    """Show what was written, once it is."""
-    job = session.by_id(identity)
-    job.last_seen = time.monotonic()
-    is_part = request.headers.get("hx-request") == "true"
-    if not await job.wait(_PATIENCE):
-        part = _working(session, job, "Writing the safe table", f"/published/{identity}")
-    elif job.state != "done" or not isinstance(job.result, work.Published):
-        part = show("problem.html", message=job.error or "nothing was published.")
-    else:
-        part = show("files.html", job=job, found=job.result, made=job.result.made)
-    return HTMLResponse(part if is_part else show("published.html", part=part))
-
-
-@router.get("/download/{identity}/{name}")
-async def download(identity: str, name: str, session: InSession) -> Response:
-    """Send one of the files that were written."""
-    job = session.by_id(identity)
-    if not isinstance(job.result, work.Published) or name not in job.result.files:
-        raise HTTPException(404)
-    path = job.result.files[name]
-    return FileResponse(path, filename=path.name, content_disposition_type="attachment")
-
-
-@router.get("/jobs/{identity}/events")
-async def events(identity: str, session: InSession) -> Response:
-    """Tell how far a job is, until it is done; whoever listens keeps it alive."""
-    job = session.by_id(identity)
-
-    async def stream() -> AsyncIterator[str]:
-        job.listeners += 1
-        try:
-            while job.is_running:
-                yield f"event: step\ndata: {one_line(_progress(job))}\n\n"
-                await job.change(_HEARTBEAT)
-                await asyncio.sleep(_PAUSE)
-            if job.state == "cancelled":
-                yield f"event: step\ndata: {one_line(_progress(job))}\n\n"
-            yield f"event: {'end' if job.state == 'cancelled' else 'done'}\ndata: -\n\n"
-        finally:
-            job.listeners -= 1
-            job.last_seen = time.monotonic()
-
-    return StreamingResponse(stream(), media_type="text/event-stream")
-
-
-@router.post("/jobs/{identity}/{verb}")
-async def end(identity: str, verb: str, session: InSession, token: Token) -> Response:
-    """Stop a search with the best so far, or cancel it."""
-    check_token(session, token)
-    job = session.by_id(identity)
-    if verb == "stop":
-        job.stop()
-    elif verb == "cancel":
-        job.cancel()
-    else:
-        raise HTTPException(404)
-    return Response(status_code=204)

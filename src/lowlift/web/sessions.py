@@ -20,6 +20,8 @@ __all__ = ["Door", "Session", "SessionTable", "Sessions"]
 #: Seconds without a listener after which a job is cancelled: its tab was closed.
 _GRACE = 5.0
 _MOST_JOBS, _MOST_RUNNING, _MOST_SESSIONS = 48, 8, 32
+#: States of jobs that wrote nothing.
+_NOTHING_MADE = frozenset({"refused", "failed", "cancelled"})
 #: Seconds that a link is good.
 _LINK_SECONDS = 600.0
 
@@ -50,8 +52,8 @@ class Session:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     tables: dict[str, SessionTable] = field(default_factory=dict)
     last_seen: float = field(default_factory=time.monotonic)
-    #: The publications of each table, by its id: kept as long as the table is.
-    publications: dict[str, list[Job]] = field(default_factory=dict)
+    #: The publications of each table, by its id and what was asked: kept as long as the table is.
+    publications: dict[str, dict[Hashable, Job]] = field(default_factory=dict)
     #: The points of trade-off curves, by what they have in common.
     points: dict[Setting, Any] = field(default_factory=dict)
     _jobs: OrderedDict[Hashable, Job] = field(default_factory=OrderedDict)
@@ -89,7 +91,7 @@ class Session:
         for name in [name for name in self._jobs if _is_about(name, key)]:
             self._jobs.pop(name).cancel()
         self.points = {name: value for name, value in self.points.items() if name.table != key}
-        for job in self.publications.pop(key, []):
+        for job in self.publications.pop(key, {}).values():
             job.cancel()
         folders = self._made.pop(key, [])
         if table is not None and table.folder is not None:
@@ -113,27 +115,53 @@ class Session:
         found.last_seen = time.monotonic()
         return found
 
-    def publish(self, table: str, function: Callable[..., Any], *arguments: Any) -> Job:
-        """Return a new job that publishes a table; its result stays until the table is removed.
+    def publish(
+        self, table: str, key: Hashable, is_again: bool, work: Callable[[], tuple[Any, ...]]
+    ) -> Job:
+        """Return the job that publishes a table; its result stays until the table is removed.
+
+        Parameters
+        ----------
+        table
+            Its id.
+        key
+            What is asked for: the same is not drawn twice.
+        is_again
+            Whether the table may be drawn from once more.
+        work
+            Returns the function of a new job and its arguments.
 
         Raises
         ------
         InvalidInput
-            When too many run.
+            When the table was published otherwise, or too many jobs run.
         """
-        self._make_room()
-        job = Job(function, *arguments, folder=self.folder)
-        self.publications.setdefault(table, []).append(job)
-        return job
+        made = self.publications.setdefault(table, {})
+        for old in [name for name, job in made.items() if job.state in _NOTHING_MADE]:
+            del made[old]
+        if key not in made:
+            if made and not is_again:
+                raise InvalidInput(
+                    "this table was published here already, and each publication is drawn anew: "
+                    "whoever sees two learns more than the bound says. Publish that one, or tick "
+                    "the box to draw again."
+                )
+            self._make_room()
+            function, *arguments = work()
+            made[key] = Job(function, *arguments, folder=self.folder)
+        made[key].last_seen = time.monotonic()
+        return made[key]
 
     def n_published(self, table: str) -> int:
-        """Return how many times a table was published here."""
-        return sum(job.state == "done" for job in self.publications.get(table, ()))
+        """Return how many times a table was published here, or is about to be."""
+        found = self.publications.get(table, {}).values()
+        return sum(job.state not in _NOTHING_MADE for job in found)
 
     @property
     def jobs(self) -> list[Job]:
         """All jobs that are known."""
-        return [*self._jobs.values(), *(job for jobs in self.publications.values() for job in jobs)]
+        published = (job for made in self.publications.values() for job in made.values())
+        return [*self._jobs.values(), *published]
 
     def _make_room(self) -> None:
         """Forget the oldest results; cancel what nobody waits for if too much runs."""

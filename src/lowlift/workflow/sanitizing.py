@@ -31,7 +31,7 @@ class Sanitized:
 
 
 def codebook_of(made: Design, round_to: float | None = None) -> Codebook:
-    """Return what may be published of a design: the channel and P(x|y), nothing of S."""
+    """Return what may be published of a design: the channel and P(x|y), no value of S."""
     columns = [
         {"name": column.name, "kind": column.kind, "texts": list(column.texts)}
         for column in output_columns(made.encoded, made.spec)

@@ -79,7 +79,9 @@ class DatabaseTarget:
             )
 
     def _open(self, paths: Sequence[Path]) -> Sandbox:
-        self.sandbox = Sandbox([*database_files(self.written), *paths], self.output.target)
+        self.sandbox = Sandbox(
+            [*database_files(self.written), *paths], Path(self.output.target).name
+        )
         self.sandbox.run(attach(self.written, "output", read_only=False))
         if self.is_new:  # not readable by others until it is whole and checked
             self.written.chmod(0o600)

@@ -46,7 +46,7 @@ class FileTarget:
     def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
         """Write each output as often as counted, in random order."""
         rows = sum(counts)
-        self.sandbox = Sandbox([self.temporary], self.output.target)
+        self.sandbox = Sandbox([self.temporary], Path(self.output.target).name)
         load_codes(self.sandbox, shuffled_codes(counts, seed))
         self._copy(self.sandbox)
         progress(rows, rows)
@@ -55,7 +55,7 @@ class FileTarget:
         """Write the rows of a plan and return how many each output has."""
         spool = self.engine.spool(plan)
         try:
-            self.sandbox = Sandbox([self.temporary, spool.path], self.output.target)
+            self.sandbox = Sandbox([self.temporary, spool.path], Path(self.output.target).name)
             load_spool(self.sandbox, spool)
             counts = outputs_counted(self.sandbox, len(self.output.columns[0].texts))
             self._copy(self.sandbox)

@@ -1,0 +1,100 @@
+"""What a setting gives: its answer, or the work that leads to it, as parts of pages."""
+
+from lowlift.errors import InvalidInput, LowliftError
+from lowlift.web import work
+from lowlift.web.jobs import Job
+from lowlift.web.pages import search_svg, show
+from lowlift.web.sessions import Session
+from lowlift.web.settings import Setting
+
+__all__ = ["PATIENCE", "drawn", "finished", "inspect", "part_of", "progress_of", "working"]
+
+#: Seconds that a page waits for an answer before it shows the work instead.
+PATIENCE = 1.0
+
+
+def inspect(session: Session, key: str) -> Job:
+    """Return the job that looks at a table's columns."""
+    table = session.table(key)
+    return session.job(("inspect", key, table.version), work.inspect, table.source, table.engine)
+
+
+async def answered(session: Session, setting: Setting) -> Job:
+    """Return the job that answers a setting, or the one that it waits for.
+
+    Raises
+    ------
+    LowliftError
+        When something in the setting is wrong.
+    """
+    table = session.table(setting.table)
+    asked, bound = setting.asked(), setting.bound()
+    counted = session.job(
+        ("count", setting.columns, table.version), work.count, table.source, table.engine, asked
+    )
+    if not await counted.wait(PATIENCE) or counted.state != "done":
+        return counted
+    found = session.job(
+        ("answer", setting, table.version), work.answer, counted.result, setting, bound
+    )
+    await found.wait(PATIENCE)
+    return found
+
+
+async def part_of(session: Session, setting: Setting, again: str) -> str | work.Answer:
+    """Return the answer to a setting, or what the page says instead."""
+    try:
+        job = await answered(session, setting)
+    except LowliftError as error:
+        return show("problem.html", message=str(error))
+    if job.is_running:
+        return working(session, job, "Searching" if job.steps else "Working", again)
+    if isinstance(job.result, work.Answer):
+        return job.result
+    if job.state == "done":  # counted just now: the answer is next
+        return await part_of(session, setting, again)
+    return show("problem.html", message=job.error)
+
+
+def working(session: Session, job: Job, title: str, again: str) -> str:
+    """Return a part that follows a job, and asks for `again` when it is done."""
+    return show(
+        "working.html",
+        job=job,
+        title=title,
+        again=again,
+        progress=progress_of(job),
+        token=session.token,
+    )
+
+
+def progress_of(job: Job) -> str:
+    """Return how far a job is."""
+    last = job.steps[-1] if job.steps else None
+    is_search = last is not None and len(last) == 4
+    chart = search_svg(job.steps) if is_search else ""
+    return show("progress.html", job=job, last=last, is_search=is_search, chart=chart)
+
+
+async def finished(session: Session, setting: Setting) -> work.Answer:
+    """Return the answer to a setting.
+
+    Raises
+    ------
+    InvalidInput
+        When there is none yet.
+    """
+    job = await answered(session, setting)
+    if not isinstance(job.result, work.Answer):
+        raise InvalidInput("look at the result first; then it can be drawn.")
+    return job.result
+
+
+async def drawn(session: Session, job: Job, again: str) -> str:
+    """Return what a job has drawn, or what the page says instead."""
+    if not await job.wait(PATIENCE):
+        return working(session, job, "Drawing", again)
+    if job.state != "done":
+        return show("problem.html", message=job.error)
+    html: str = job.result.html
+    return html

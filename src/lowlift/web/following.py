@@ -1,0 +1,54 @@
+"""Follow a job: its progress as events, and the two ways to end it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter, HTTPException
+from fastapi.responses import Response, StreamingResponse
+
+from lowlift.web.answers import progress_of
+from lowlift.web.pages import one_line
+from lowlift.web.visitors import InSession, Token, check_token
+
+__all__ = ["router"]
+
+router = APIRouter()
+#: The least seconds between two events of a job, and the most.
+_PAUSE, _HEARTBEAT = 0.15, 2.0
+
+
+@router.get("/jobs/{identity}/events")
+async def events(identity: str, session: InSession) -> Response:
+    """Tell how far a job is, until it is done; whoever listens keeps it alive."""
+    job = session.by_id(identity)
+
+    async def stream() -> AsyncIterator[str]:
+        job.listeners += 1
+        try:
+            while job.is_running:
+                yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+                await job.change(_HEARTBEAT)
+                await asyncio.sleep(_PAUSE)
+            if job.state == "cancelled":
+                yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+            yield f"event: {'end' if job.state == 'cancelled' else 'done'}\ndata: -\n\n"
+        finally:
+            job.listeners -= 1
+            job.last_seen = time.monotonic()
+
+    return StreamingResponse(stream(), media_type="text/event-stream")
+
+
+@router.post("/jobs/{identity}/{verb}")
+async def end(identity: str, verb: str, session: InSession, token: Token) -> Response:
+    """Stop a search with the best so far, or cancel it."""
+    check_token(session, token)
+    job = session.by_id(identity)
+    if verb == "stop":
+        job.stop()
+    elif verb == "cancel":
+        job.cancel()
+    else:
+        raise HTTPException(404)
+    return Response(status_code=204)
