@@ -5,6 +5,7 @@ description, exact integers) and qhull (dual hull, floats); programs by HiGHS an
 """
 
 import math
+import signal
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
@@ -41,7 +42,10 @@ def vertices_by_cddlib(joint: ll.Joint, criterion: ll.ALIP) -> Floats:
 
 def vertices_by_ppl(joint: ll.Joint, criterion: ll.ALIP) -> Floats:
     """Return the vertices, shape (n, |X|), of the polytope with rounded coefficients."""
+    # Its import takes Ctrl+C for itself.
+    handler = signal.getsignal(signal.SIGINT)
     ppl = import_module("ppl")
+    signal.signal(signal.SIGINT, handler)
     system = ppl.Constraint_System()
     system.insert(ppl.Linear_Expression([1] * joint.n_x, -1) == 0)
     for row, right in zip(*constraints(joint, criterion), strict=True):

@@ -123,7 +123,7 @@ def test_every_module_lists_names_that_exist(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     defined = set()
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             defined.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]

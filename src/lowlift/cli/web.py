@@ -17,9 +17,14 @@ def web(
         str | None, typer.Argument(metavar="[TABLE]", help="A table to offer; others are uploaded.")
     ] = None,
     engine: o.Engine = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one. E.g. 8080.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where it listens, e.g. 8080; 0: a free one.")
+    ] = 0,
     host: Annotated[
-        str, typer.Option(help="Other than loopback only with a password and a certificate.")
+        str,
+        typer.Option(
+            help="Other than loopback, e.g. 0.0.0.0, only with a password and a certificate."
+        ),
     ] = "127.0.0.1",
     name: Annotated[
         list[str] | None,
@@ -27,7 +32,10 @@ def web(
     ] = None,
     password_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Its first line lets a browser in, instead of the link."),
+        typer.Option(
+            metavar="FILE",
+            help="Its first line lets a browser in, e.g. password.txt, instead of the link.",
+        ),
     ] = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help=_PEM + "cert.pem.")
