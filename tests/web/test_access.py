@@ -6,6 +6,7 @@ import shutil
 import ssl
 import subprocess
 import sys
+import time
 
 import httpx
 import pytest
@@ -34,14 +35,6 @@ FORMS = {
     "/jobs/unknown/cancel": {},
     "/login": {"password": "a wrong password"},
 }
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory):
-    """A server of its own, whose door may stay shut."""
-    running = Server(tmp_path_factory.mktemp("guarded"))
-    yield running
-    running.stop()
 
 
 # Host and Origin ---------------------------------------------------------------------------------
@@ -192,17 +185,18 @@ def test_the_link_works_once(tmp_path):
     assert len(re.findall("open", server.output)) == 1
 
 
-def test_five_wrong_passwords_shut_the_door(guarded):
-    with guarded.visitor() as stranger:
-        for _ in range(5):
-            answer = guarded.log_in(stranger, "not the password")
+def test_a_wrong_password_opens_nothing_and_costs_time(server):
+    begin = time.monotonic()
+    with server.visitor() as stranger:
+        for guess in ("not the password", ""):
+            answer = server.log_in(stranger, guess)
             assert answer.status_code == 403
-            assert "not the password" in answer.text.lower()
+            assert "This is not the password" in answer.text
             assert "set-cookie" not in answer.headers
-        shut = guarded.log_in(stranger, guarded.password)
-        assert shut.status_code == 403
-        assert "Wait half a minute" in shut.text
         assert stranger.get("/").status_code == 303
+        # At least: a loaded machine takes longer.
+        assert time.monotonic() - begin > 1.9
+        assert server.log_in(stranger, server.password).status_code == 303
 
 
 # Headers -----------------------------------------------------------------------------------------
@@ -247,7 +241,7 @@ def test_every_answer_has_the_headers(server, client, clinic_key):
         assert_headers(stranger.post("/demo", data={"token": "x"}))
 
 
-def assert_headers(answer, *, is_secure=False):
+def assert_headers(answer):
     headers, where = answer.headers, str(answer.url)
     parts = (
         part.strip().split(" ", maxsplit=1)
@@ -263,7 +257,8 @@ def assert_headers(answer, *, is_secure=False):
     assert headers["cache-control"] == expected, where
     assert "server" not in headers, where
     assert "access-control-allow-origin" not in headers, where
-    assert ("strict-transport-security" in headers) == is_secure, where
+    # It would bind every other server of the same name, on any port, for long.
+    assert "strict-transport-security" not in headers, where
 
 
 @pytest.mark.parametrize(
@@ -331,7 +326,7 @@ def test_https_with_a_certificate_of_ones_own(tmp_path):
         with server.client(verify=trust) as client:
             answer = client.get("/")
             assert answer.status_code == 200
-            assert_headers(answer, is_secure=True)
+            assert_headers(answer)
             assert_private(client.get("/login").headers["set-cookie"], "secure")
             plain = f"http://localhost:{answer.url.port}/"
             assert client.post("/demo", headers={"Origin": plain[:-1]}).status_code == 403

@@ -242,7 +242,7 @@ def asked(client, key, query):
         ("s=disease&x=zip&epsilon=nan", "number"),
         ("s=disease&x=zip&epsilon=1e300", ""),
         ("s=disease&x=zip&split=2", "in [0, 1]"),
-        ("s=disease&x=zip&criterion=alpha&alpha=0.5", "alpha"),
+        ("s=disease&x=zip&criterion=alpha&alpha=0.5", "1 or more"),
         ("s=disease&x=zip&criterion=odd", "one of"),
         ("s=disease&x=zip&mechanism=odd", "one of"),
         ("s=disease&x=zip&missing=odd", "value, drop, error"),

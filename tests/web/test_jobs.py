@@ -180,7 +180,7 @@ def search(client, table):
     address = f"{key}&s=s&x=x&mechanism=random-response"
     while True:
         page = client.get(address, headers={"HX-Request": "true"}).text
-        if "/stop" in page:
+        if "no release can keep more" in page:
             return page, re.search(r"/jobs/([^/]+)/events", page)[1]
         assert "data-events" in page, page
 
