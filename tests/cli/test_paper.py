@@ -41,8 +41,9 @@ def test_it_writes_the_page_and_says_where(tmp_path):
     found = lowlift("paper", 4, *TINY, "--jobs", 2, "--seed", 3, "--out", "here", cwd=tmp_path)
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout == f"Wrote {Path('here') / 'index.html'}\n"
-    expected = ["figure-4.csv", "figure-4.png", "figure-4.svg", "index.html", "pieces"]
-    assert names(tmp_path / "here") == [*expected, "propositions.csv", "reproduction.json"]
+    expected = ["comparison.json", "figure-4.csv", "figure-4.png", "figure-4.svg", "index.html"]
+    expected += ["pieces", "propositions.csv", "reproduction.json"]
+    assert names(tmp_path / "here") == expected
     manifest = json.loads((tmp_path / "here" / "reproduction.json").read_text("utf-8"))
     assert manifest["figures"] == [4]
     assert (manifest["seed"], manifest["joints"], manifest["quick"]) == (3, 2, True)

@@ -75,7 +75,8 @@ def test_every_file_is_written(result):
     page, calls = result
     figures = {f"figure-{n}.{kind}" for n in FIGURES for kind in ("svg", "png", "csv")}
     names = {path.name for path in page.parent.iterdir()}
-    assert names == {"index.html", "propositions.csv", MANIFEST, "pieces"} | figures
+    files = {"index.html", "propositions.csv", "comparison.json", MANIFEST, "pieces"}
+    assert names == files | figures
     assert {state[0] for state in calls} == set(EXPERIMENTS)
     for figure in EXPERIMENTS:
         done = [state[1:] for state in calls if state[0] == figure]

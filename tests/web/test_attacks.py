@@ -230,9 +230,9 @@ def test_no_request_is_told_to_telemetry(tmp_path):
             async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
                 return await client.get("/login")
 
-        # In a thread: the browser's driver has a loop in this one.
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(asyncio.run, ask()).result().status_code == 200
+        # The browser of other tests has a loop in this thread.
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(lambda: asyncio.run(ask())).result().status_code == 200
     finally:
         trace._TRACER_PROVIDER = script_provider
     assert not seen

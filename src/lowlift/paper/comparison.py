@@ -12,7 +12,7 @@ from lowlift.paper.experiments import Experiment, Series
 from lowlift.paper.points import printed
 from lowlift.paper.runs import Sweep
 
-__all__ = ["Comparison", "compare", "known"]
+__all__ = ["OWN_JOINTS", "STANDARD_ERRORS", "Comparison", "compare", "known"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -26,7 +26,10 @@ _NMI_TOLERANCE = {
     (6, "srr"): 0.01,
     (6, "subset-merging"): 0.02,
 }
-_STANDARD_ERRORS = 4.0
+#: How many standard errors of the difference of two means are put down to chance.
+STANDARD_ERRORS = 4.0
+#: Joints over which the spread of X's own leakage is taken.
+OWN_JOINTS = 2000
 #: The smallest deviation of a leakage that is called one: curves are printed to about this.
 _RESOLUTION = 0.005
 
@@ -167,7 +170,7 @@ def _quantile(joints: int) -> float:
     """
     from scipy import stats
 
-    return float(stats.t.isf(stats.norm.sf(_STANDARD_ERRORS), max(10, joints) - 1))
+    return float(stats.t.isf(stats.norm.sf(STANDARD_ERRORS), max(10, joints) - 1))
 
 
 def _spread(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:
@@ -189,7 +192,7 @@ def _spread(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:
 
 
 @functools.cache
-def _own_leakages(n_s: int, n_x: int, joints: int = 2000) -> tuple[Floats, Floats]:
+def _own_leakages(n_s: int, n_x: int, joints: int = OWN_JOINTS) -> tuple[Floats, Floats]:
     """Return min-lift and max-lift leakage of X itself over random joints."""
     entries = np.random.default_rng(0).random((joints, n_s, n_x))
     entries /= entries.sum(axis=(1, 2), keepdims=True)

@@ -7,22 +7,19 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lowlift.figures.charts import panel_svg
 from lowlift.figures.legends import legend
 from lowlift.figures.page import render
-from lowlift.paper import facts
-from lowlift.paper.comparison import compare
-from lowlift.paper.experiments import QUANTITIES, TITLES, Experiment, Series
-from lowlift.paper.points import printed
-from lowlift.paper.propositions import Claim, try_propositions
-from lowlift.paper.runs import Size, Sweep, joint_of
-from lowlift.paper.vertices import SIZES, growth_exponent, vertex_counts
+from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES
+from lowlift.paper.findings import Findings, findings_of, write_comparison
+from lowlift.paper.propositions import Claim
+from lowlift.paper.runs import Size
+from lowlift.paper.vertices import growth_exponent
 from lowlift.version import __version__
 
 if TYPE_CHECKING:
@@ -41,12 +38,13 @@ class Table:
 
 
 def write_page(figures: "Sequence[Figure]", size: Size, folder: Path, seconds: float) -> Path:
-    """Write ``index.html`` and ``propositions.csv``, and return the page."""
+    """Write ``index.html``, ``propositions.csv`` and ``comparison.json``; return the page."""
     from markupsafe import Markup
 
-    claims = try_propositions(500 if size.is_quick else 4000, size.seed)
+    findings = findings_of(figures, size)
+    write_comparison(figures, size, findings, folder)
     with (folder / "propositions.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(_claim_rows(claims))
+        csv.writer(file).writerows(_claim_rows(findings.claims))
     sections = [
         {
             "figure": figure,
@@ -60,7 +58,7 @@ def write_page(figures: "Sequence[Figure]", size: Size, folder: Path, seconds: f
             ],
             "comparisons": _comparisons(figure),
             "beyond": _beyond(figure),
-            "readings": _readings(figure),
+            "readings": _readings(figure, findings),
             "csv": _data_link(figure),
         }
         for figure in figures
@@ -70,9 +68,9 @@ def write_page(figures: "Sequence[Figure]", size: Size, folder: Path, seconds: f
         "index.html",
         sections=sections,
         summary=_summary(figures),
-        claims=claims,
-        facts=_facts(figures, size),
-        vertices=_vertices(size),
+        findings=findings,
+        impossible=_impossible(findings),
+        vertices=_vertices(findings),
         size=size,
         seconds=seconds,
         version=__version__,
@@ -173,87 +171,49 @@ def _beyond(figure: "Figure") -> Table | None:
     return Table(caption, head, tuple(rows))
 
 
-def _readings(figure: "Figure") -> Table | None:
+def _readings(figure: "Figure", findings: Findings) -> Table | None:
     """Both readings where the print can be read in two ways, against the printed points."""
-    experiment = figure.experiment
-    if experiment is None or not experiment.readings:
+    experiment, readings = figure.experiment, findings.readings[figure.number]
+    if experiment is None or not readings:
         return None
-    rows: dict[tuple[str, ...], None] = {}
-    for series in experiment.readings:
-        sweep = figure.sweeps[series.name]
-        base = figure.sweeps[series.beside]
-        for used, name in ((base, f"{base.series.mechanism} (used)"), (sweep, series.mechanism)):
-            rows[*_reading(experiment, series, used, sweep), name] = None
+    labels = {curve.name: curve.label for curve in experiment.curves}
+    rows = tuple(
+        (
+            *(labels[row.series], f"{row.nmi:.4f}", f"{row.min_lift_leakage:.4f}"),
+            *(f"{row.max_lift_leakage:.4f}", f"{row.kept:.0%}"),
+            f"{row.reading} (used)" if row.is_used else row.reading,
+        )
+        for row in readings
+    )
+    budgets = len(figure.sweeps[experiment.readings[-1].name].epsilons)
     head = ("series", "NMI off by", "min-lift off by", "max-lift off by", "bound kept", "reading")
     caption = (
         "Two readings of the same series: mean absolute deviation from the printed points, at the "
-        f"same {len(sweep.epsilons)} budgets, and the share of releases that keep the bound."
+        f"same {budgets} budgets, and the share of releases that keep the bound."
     )
-    return Table(caption, head, tuple(rows))
+    return Table(caption, head, rows)
 
 
-def _reading(
-    experiment: Experiment, series: Series, used: Sweep, other: Sweep
-) -> tuple[str, str, str, str, str]:
-    label = next(c.label for c in experiment.curves if c.name == series.beside)
-    at = [k for k, e in enumerate(used.epsilons.tolist()) if e in other.epsilons]
-    values = {name: array[: other.joints, at] for name, array in used.values.items()}
-    curve = next(c for c in experiment.curves if c.name == series.beside)
-    some = Sweep(curve, used.epsilons[at], values)
-    offs = [compare(experiment, some, q).mean for q in tuple(QUANTITIES)[:3]]
-    kept = float(values["is_satisfied"].mean())
-    return label, f"{offs[0]:.4f}", f"{offs[1]:.4f}", f"{offs[2]:.4f}", f"{kept:.0%}"
-
-
-def _facts(figures: "Sequence[Figure]", size: Size) -> dict[str, Any]:
-    numbers = {figure.number for figure in figures}
-    found: dict[str, Any] = {
-        "polytope": facts.polytope_test(100 if size.is_quick else 500, size.seed),
-        "inverse": facts.inverse_is_not_convex(),
-        "composition": facts.composition(),
-    }
-    curves = {name: dict(printed(5, name, "nmi")) for name in ("aorr", "srr")}
-    found["above"] = facts.figure5_above_optimum(curves) if 5 in numbers else []
-    found["impossible"] = [
-        row for figure in figures if figure.number in {7, 8} for row in _impossible(figure, size)
-    ]
-    return found
-
-
-def _impossible(figure: "Figure", size: Size) -> Sequence[tuple[str, ...]]:
+def _impossible(findings: Findings) -> list[tuple[str, ...]]:
     """List the printed leakages beyond what Propositions 4 and 6 allow on average."""
-    experiment = figure.experiment
-    if experiment is None:
-        return []
-    joints = [joint_of(experiment, size.seed, k) for k in range(200)]
-    rows = []
-    for series in experiment.curves[1:]:
-        for side, quantity in enumerate(("min_lift_leakage", "max_lift_leakage")):
-            points = printed(experiment.number, series.name, quantity)
-            bound = partial(_bound, joints, series, side)
-            beyond = {e: (v, b) for e, v in points.items() if v > (b := bound(e))}
-            if beyond:
-                worst = max(beyond, key=lambda e: beyond[e][0] - beyond[e][1])
-                value, most = beyond[worst]
-                rows.append(
-                    (
-                        *(str(experiment.number), series.label, QUANTITIES[quantity]),
-                        f"{len(beyond)} of {len(points)}",
-                        f"ε={worst:g}: {value:.3f} printed, at most {most:.3f}",
-                    )
-                )
-    return rows
+    labels = {
+        (number, curve.name): curve.label
+        for number, experiment in EXPERIMENTS.items()
+        for curve in experiment.curves
+    }
+    return [
+        (
+            *(str(row.figure), labels[row.figure, row.series], QUANTITIES[row.quantity]),
+            f"{len(row.epsilons)} of {row.points}",
+            f"ε={row.worst:g}: {row.value:.3f} printed, at most {row.allowed:.3f}",
+        )
+        for row in findings.impossible
+    ]
 
 
-def _bound(joints: Sequence[Any], series: Series, side: int, epsilon: float) -> float:
-    notion = series.notion
-    return facts.proposition_bounds(joints, epsilon, notion.lam, notion.kind, notion.alpha)[side]
-
-
-def _vertices(size: Size) -> list[Table]:
+def _vertices(findings: Findings) -> list[Table]:
     found = []
-    for n_s, sizes in SIZES.items():
-        counts = vertex_counts(n_s, sizes[:4] if size.is_quick else sizes, seed=size.seed)
+    for n_s, counts in findings.vertices.items():
         rows = tuple(
             (
                 *(str(item.n_x), f"{item.vertices:,}", f"{item.support_bound:,}"),

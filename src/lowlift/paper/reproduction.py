@@ -86,7 +86,8 @@ def reproduce(
     Returns
     -------
     pathlib.Path
-        The page ``index.html``; beside it each figure as SVG, PNG and CSV.
+        The page ``index.html``; beside it each figure as SVG, PNG and CSV, and
+        ``comparison.json`` with every deviation and verdict.
 
     Raises
     ------

@@ -194,6 +194,7 @@ def _work(
 ) -> None:
     """Run in the process."""
     tempfile.tempdir = folder
+    os.umask(0o077)
     os.nice(5)  # pages come first
     warnings.simplefilter("ignore")  # their text may hold data
     stopped = threading.Event()
