@@ -79,9 +79,24 @@ class Visit:
         self.context.close()
 
 
+def ready(page, control):
+    """Wait for a control and for the scripts that hear of it."""
+    control.wait_for()
+    page.wait_for_load_state()
+
+
+def slide(page, label, value):
+    """Move a slider, as a hand does."""
+    slider = page.get_by_label(label)
+    ready(page, slider)
+    slider.fill(str(value))
+
+
 def choose(page, column, role):
     """Say what a column is: "Sensitive", "Publish" or "Leave out"."""
-    page.get_by_role("radio", name=f"{role}: {column}", exact=True).check()
+    radio = page.get_by_role("radio", name=f"{role}: {column}", exact=True)
+    ready(page, radio)
+    radio.check()
 
 
 def upload_file(page, file):

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from web.browsing import Visit, choose, payload, upload_file
+from web.browsing import Visit, choose, payload, slide, upload_file
 from web.serving import MARKERS, clinic
 
 DOWNLOADS = ("table", "codebook", "public-report", "report", "release", "receipt")
@@ -34,11 +34,6 @@ def badge(page):
 def kept(page):
     """The line beside the sliders."""
     return page.locator("#brief")
-
-
-def slide(page, label, value):
-    """Move a slider, as a hand does."""
-    page.get_by_label(label).fill(str(value))
 
 
 def test_a_preview_of_sizes_and_the_raw_verdict_comes_with_the_columns(chosen):
@@ -230,6 +225,23 @@ def check_the_report(chromium, path):
     text = path.read_text()
     assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?!#|data:)[^"'\s>]+""", text)
     assert not re.findall(r"@import|url\((?!['\"]?(?:#|data:))", text)
+
+
+def test_a_second_publication_is_asked_for_twice(chosen):
+    page = chosen.page
+    address = page.url
+    page.get_by_role("button", name="Write the safe table").click()
+    expect(page.get_by_text("Written and verified")).to_be_visible()
+    page.goto(address)
+    expect(page.get_by_text("You have published this table 1 time here")).to_be_visible()
+    again = page.get_by_label("Draw from this table once more")
+    expect(again).not_to_be_checked()
+    expect(page.get_by_role("heading", name="The trade-off")).to_be_visible()
+    page.get_by_role("button", name="Write the safe table").click()
+    expect(page).to_have_url(address)
+    again.check()
+    page.get_by_role("button", name="Write the safe table").click()
+    expect(page.get_by_text("Written and verified")).to_be_visible()
 
 
 def test_a_table_is_removed(chosen):

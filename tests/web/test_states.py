@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from lowlift.errors import InvalidInput
 from lowlift.web.settings import ENCODINGS, MOST_PINNED, SINGLE, Setting, pinned_of
 from lowlift.workflow import CRITERIA, MECHANISMS
+from web.browsing import slide
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=12
@@ -147,7 +148,7 @@ def test_a_url_brings_its_state_back_in_another_page(visit, state):
 def test_what_is_changed_is_in_the_url(visit, state):
     visit.go(state)
     page = visit.page
-    page.get_by_label("Budget ε").fill("2.5")
+    slide(page, "Budget ε", 2.5)
     expect(page).to_have_url(re.compile("epsilon=2.5&"))
     page.get_by_label("Criterion").select_option("ldp")
     expect(page).to_have_url(re.compile("criterion=ldp&"))
@@ -167,7 +168,7 @@ def test_back_and_forward_lead_through_states(visit, state):
     page.get_by_role("link", name="Compare with other settings").click()
     expect(page.get_by_role("article")).to_have_count(1)
     page.get_by_role("link", name="Add another setting").click()
-    page.get_by_label("Budget ε").fill("0.5")
+    slide(page, "Budget ε", 0.5)
     expect(page).to_have_url(re.compile("epsilon=0.5&"))
     changed = shown(page)
     page.go_back()
