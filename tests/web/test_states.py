@@ -114,7 +114,8 @@ def test_single_budgets_have_no_split_and_others_their_own():
 def shown(page):
     """Return what a reader sees of a state: the choices and the verdict."""
     expect(page.locator(".verdict .badge")).to_be_visible()
-    verdict = page.locator("#result .verdict").inner_text()
+    # Not inner_text: that depends on whether the style has been loaded.
+    verdict = page.locator("#result .verdict").text_content()
     checked = page.locator("input[type=radio]:checked").evaluate_all(
         "found => found.map(each => each.name + each.value)"
     )

@@ -28,6 +28,8 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["lowlift.web.warm"])
 #: Seconds that a process gets to end by itself.
 _PATIENCE = 0.5
+#: Seconds before the fork server is asked again.
+_PAUSES = (0.05, 0.3, 1.0)
 #: Seconds that a failure is shown before the work is tried again.
 _SHOWN = 10.0
 #: Progress kept for the chart of a search.
@@ -146,11 +148,16 @@ class Job:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> None:
-        """Start the process; once more if the fork server had died, which starts that anew."""
-        try:
-            self._process.start()
-        except (EOFError, OSError):
-            self._pipe, self._process = self._prepared()
+        """Start the process; again if the fork server has died, which starts that anew."""
+        for pause in _PAUSES:
+            try:
+                self._process.start()
+            except (EOFError, OSError):
+                time.sleep(pause)  # a dying server is not seen to be dead at once
+                self._pipe, self._process = self._prepared()
+            else:
+                break
+        else:
             self._process.start()
         self._work = ()  # the process has it
 
