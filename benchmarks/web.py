@@ -24,13 +24,14 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 #: Milliseconds; the first answer of a server compiles.
 PATIENCE = 120_000
-#: Moves a slider, and gives the milliseconds until the verdict beside it has changed.
+#: Moves a slider, and gives the milliseconds until the verdict beside it is another one.
 SLIDE = """([value]) => new Promise((answered) => {
   const slider = document.getElementById("epsilon");
+  const before = document.getElementById("brief");
   const start = performance.now();
   new MutationObserver((_, observer) => {
     const line = document.getElementById("brief");
-    if (!line || !line.textContent.includes("kept")) return;
+    if (!line || line === before || !line.textContent.includes("kept")) return;
     observer.disconnect();
     answered(performance.now() - start);
   }).observe(document.getElementById("choices"), {childList: true, subtree: true});
