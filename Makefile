@@ -70,6 +70,8 @@ build/rivals/done: constraints-rivals.txt scripts/rivals
 # and the table in README.md, docs/benchmarks.md and the plots are written anew.
 bench: $(VENV)/bench build/rivals/done
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--form quick,--form full --publish) $(BENCH)
+	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/web_app.py
 
 fuzz: $(VENV)/dev
 	$(BIN)/pytest --hypothesis-profile=long tests/properties tests/fuzz

@@ -20,5 +20,5 @@ class House:
     sessions: Sessions
     upload_limit: int
     is_secure: bool
-    #: Held while a wrong password is answered.
-    wrong: asyncio.Lock = field(default_factory=asyncio.Lock)
+    #: Held while a password is tried.
+    guess: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -3,6 +3,7 @@
 import contextlib
 import ipaddress
 import logging
+import os
 import resource
 import signal
 import socket
@@ -131,6 +132,7 @@ def serve(
     except ImportError as error:
         raise MissingExtra("pip install 'lowlift[web]' to run the web app.") from error
     address = address or Address()
+    os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold rows
     given = None if source is None else _given(source, engine, SessionTable)
     with _bound(address) as listening, tempfile.TemporaryDirectory(prefix="lowlift-web-") as name:

@@ -80,9 +80,9 @@ async def login(
     proof = request.cookies.get(_cookie(request, "lowlift-login"), "")
     if not proof or not hmac.compare_digest(proof.encode(), token.encode()):
         raise HTTPException(403)
-    if house.door.opens_by_password(password):
-        return _let_in(request, house, RedirectResponse("/", 303))
-    async with house.wrong:  # one guess a second for all, and the right password never waits
+    async with house.guess:  # one after the other: a wrong one costs a second, for all
+        if house.door.opens_by_password(password):
+            return _let_in(request, house, RedirectResponse("/", 303))
         await asyncio.sleep(_DELAY)
     return HTMLResponse(show("login.html", token=proof, message="This is not the password."), 403)
 

@@ -65,6 +65,9 @@ document.addEventListener("DOMContentLoaded", () => {
   if (form) {
     fitForm(form);
     form.addEventListener("change", () => fitForm(form));
+    // A slider that was moved before this script had run.
+    const moved = [...form.elements].some((e) => e.type === "range" && e.value !== e.defaultValue);
+    if (moved) setTimeout(() => form.dispatchEvent(new Event("change", { bubbles: true })), 0);
   }
   document.addEventListener("input", () => showValues(document));
   document.addEventListener("change", checkSize);

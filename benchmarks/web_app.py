@@ -1,6 +1,6 @@
 """Benchmarks of the web app in a real browser: what a user waits for, with the limits we promise.
 
-Usage: python benchmarks/web.py [--repeat N]    (needs Chromium and playwright)
+Usage: python benchmarks/web_app.py [--repeat N]    (needs Chromium and playwright)
 The server is warm: its first start on a machine compiles for about half a minute.
 """
 
