@@ -45,7 +45,7 @@ docs: $(VENV)/docs
 
 test: $(VENV)/dev
 	scripts/system-packages
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -334,3 +334,17 @@ def test_https_with_a_certificate_of_ones_own(tmp_path):
             httpx.get(plain)
     finally:
         server.stop()
+
+
+def test_a_temporary_folder_with_a_long_path_is_refused(tmp_path):
+    folder = tmp_path / ("long" * 20)
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "lowlift.cli", "web", "--no-browser"],
+        env=os.environ | {"TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "Set TMPDIR to a shorter one" in done.stderr

@@ -22,6 +22,8 @@ __all__ = ["Address", "serve"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LEAST_PASSWORD = 12
+#: Bytes of the temporary folder's path: a socket's has 107, and 32 are added.
+_LONGEST = 75
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,11 @@ def serve(
     except ImportError as error:
         raise MissingExtra("pip install 'lowlift[web]' to run the web app.") from error
     address = address or Address()
+    if len(os.fsencode(tempfile.gettempdir())) > _LONGEST:
+        raise InvalidInput(
+            "the temporary folder's path is too long for the sockets that jobs are started by. "
+            "Set TMPDIR to a shorter one, such as /tmp."
+        )
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold rows
     given = None if source is None else _given(source, engine, SessionTable)
