@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -197,6 +198,22 @@ def test_a_wrong_password_opens_nothing_and_costs_time(server):
         # At least: a loaded machine takes longer.
         assert time.monotonic() - begin > 1.9
         assert server.log_in(stranger, server.password).status_code == 303
+
+
+def test_guesses_sent_side_by_side_take_their_turn(server):
+    with server.visitor() as stranger:
+        token = token_of(stranger.get("/login").text)
+        begin = time.monotonic()
+        with ThreadPoolExecutor(4) as threads:
+            wrong = [
+                threads.submit(
+                    stranger.post, "/login", data={"token": token, "password": f"wrong {k}"}
+                )
+                for k in range(4)
+            ]
+            assert [each.result().status_code for each in wrong] == [403] * 4
+        # At least: a second each, however many come at once.
+        assert time.monotonic() - begin > 3.9
 
 
 # Headers -----------------------------------------------------------------------------------------

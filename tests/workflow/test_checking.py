@@ -468,3 +468,15 @@ def test_releases_are_audited_as_they_are_published(merged, tmp_path):
     _, found = audit_releases([merged.release, str(tmp_path / "values.json")])
     assert found.is_satisfied
     assert found.n_outputs == 4
+
+
+def test_the_files_of_a_folder_share_its_receipt(tmp_path):
+    source = write_people(tmp_path / "people.csv")
+    asked, bound = Asked(("disease",), ("ward",)), ll.ALIP(1.0, 1.0)
+    made = sanitize(source, asked, bound, str(tmp_path / "safe.parquet"))
+    (tmp_path / "safe.parquet").rename(tmp_path / "part")
+    (tmp_path / "safe.parquet").mkdir()
+    (tmp_path / "part").rename(tmp_path / "safe.parquet" / "part.parquet")
+    found = verify(str(made.files["release"]), published=f"{tmp_path}/safe.parquet/*.parquet")
+    assert "the receipt is of this release" in [check.name for check in found.checks]
+    assert found.is_ok

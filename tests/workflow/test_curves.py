@@ -6,7 +6,8 @@ import math
 import pytest
 
 import lowlift as ll
-from lowlift.workflow import Asked, parse_numbers, tradeoff_curve, write_curve
+from lowlift.errors import InvalidInput
+from lowlift.workflow import Asked, parse_numbers, read_curve, tradeoff_curve, write_curve
 from people import COUNTS, DISEASES, WARDS, names, write_people
 
 ASKED = Asked(("disease",), ("ward",))
@@ -179,3 +180,33 @@ def test_other_endings_are_refused(points, tmp_path):
     with pytest.raises(ll.InvalidInput, match=r"\.csv, \.svg or \.png"):
         write_curve(points, tmp_path / "curve.pdf")
     assert names(tmp_path) == []
+
+
+def test_a_curve_is_read_as_it_was_written(points, tmp_path):
+    write_curve(points, tmp_path / "curve.csv")
+    again = read_curve(tmp_path / "curve.csv")
+    assert [str(point) for point in again] == [str(point) for point in points]  # NaN is not itself
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _: "",
+        lambda text: text.splitlines()[0] + "\n",
+        lambda text: text.replace("mechanism", "other", 1),
+        lambda text: text.replace("True", "yes", 1),
+        lambda text: text.replace("0.5", "half", 1),
+        lambda text: text + "subset-merging,ALIP\n",
+    ],
+)
+def test_a_damaged_curve_is_refused(points, tmp_path, damage):
+    path = tmp_path / "curve.csv"
+    write_curve(points, path)
+    path.write_text(damage(path.read_text()))
+    with pytest.raises(InvalidInput, match=r"curve\.csv"):
+        read_curve(path)
+
+
+def test_a_curve_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        read_curve(tmp_path / "none.csv")
