@@ -1,7 +1,11 @@
 """What an engine may reach, what SQL may hold, and what errors may tell."""
 
+import base64
+import shutil
 import subprocess
 import sys
+from pathlib import Path
+from urllib.parse import unquote
 
 import duckdb
 import pytest
@@ -21,6 +25,7 @@ from lowlift.tables import (
 from lowlift.tables.alias import key_text
 from lowlift.tables.dialects import DUCKDB, POSTGRES, SPARK
 from lowlift.tables.engines.sandbox import Sandbox
+from needs import without
 
 SUBKEY = bytes(range(32))
 
@@ -112,7 +117,7 @@ def test_a_file_name_is_no_sql(tmp_path):
 
 
 @pytest.mark.parametrize("dialect", [DUCKDB, POSTGRES, SPARK], ids=lambda dialect: dialect.name)
-def test_sql_has_quoted_names_and_no_key(dialect):
+def test_sql_has_quoted_names_and_bound_values(dialect):
     name = 'x"`; drop table t; --'
     mark = "`" if dialect is SPARK else '"'
     quoted = mark + name.replace(mark, 2 * mark) + mark
@@ -122,42 +127,109 @@ def test_sql_has_quoted_names_and_no_key(dialect):
         Column("n", "integer", Width(10)),
         Column("r", "real", Edges((0.1,))),
     ]
-    query = queries.drawn(
-        columns, table, table, (4, 48), dialect, row=name, keep=(name,), order="shuffled"
-    )
-    text = dialect.sql(queries.in_order(query, 1))
-    assert text.count(quoted) == text.count("drop table")
-    assert key_text(SUBKEY) not in text
-    place = {"duckdb": "$key", "spark": ":key", "postgres": "%(key)s"}[dialect.name]
-    assert text.count(place) == 1
-    counted = dialect.sql(queries.count(columns, table, dialect, 10))
-    assert counted.count(quoted) == counted.count("drop table")
+    texts = [
+        dialect.sql(queries.symbols(columns, table, dialect, row=name, keep=(name,))),
+        dialect.sql(queries.count(columns, table, dialect, 10)),
+    ]
+    if dialect is not POSTGRES:  # which draws nothing
+        key, rest = queries.bound("key"), {"row": name, "keep": (name,), "order": "shuffled"}
+        query = queries.drawn(columns, table, table, (4, 48), dialect, key=key, **rest)
+        texts.append(dialect.sql(queries.in_order(query, 1)))
+        assert texts[-1].count({"duckdb": "$key", "spark": ":key"}[dialect.name]) == 1
+    for text in texts:
+        assert text.count(quoted) == text.count("drop table") > 0
 
 
-def test_the_key_is_not_in_what_postgres_is_sent(postgres):
+def shapes_of(secret):
+    """Return a secret as a log or plan could show it."""
+    digits = key_text(secret)
+    plain = base64.b64encode(secret).decode().rstrip("=")
+    return [
+        digits,
+        digits.upper(),
+        plain[:24],
+        base64.b64encode(digits.encode()).decode()[:48],
+        digits.encode().hex(),
+        secret.decode("latin-1"),
+        "".join(f"\\x{octet:02x}" for octet in secret[:8]),
+        "".join(f"\\{octet:03o}" for octet in secret[:8]),
+    ]
+
+
+#: No byte of it is a digit or a letter that a log has anyway.
+SECRET = bytes(range(0xC0, 0xE0))
+
+
+@pytest.mark.parametrize("is_keyed", [True, False], ids=["keyed", "fresh"])
+def test_no_key_reaches_the_log_of_postgres(postgres, monkeypatch, tmp_path, is_keyed):
     import psycopg
 
+    monkeypatch.setattr("lowlift.tables.application.one_time_key", lambda _: SECRET)
+    name = f"secretive_{is_keyed}".lower()
+    logged = (
+        "-clog_statement=all -clog_min_duration_statement=0 -clog_parameter_max_length=-1 "
+        "-clog_parameter_max_length_on_error=-1 -clog_duration=on -clog_statement_stats=on"
+    )
+    monkeypatch.setenv("PGOPTIONS", logged)
+    seen = set()
     with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(
-            "CREATE TABLE secretive AS SELECT 'a' AS x, n FROM generate_series(1, 9) n"
-        )
-        with open_table(f"{postgres}&table=secretive") as table:
-            draw = Draw((table.column("x"),), Channel([[1, 1]]), ("a",), id="n", subkey=SUBKEY)
+        connection.execute(f"CREATE TABLE {name} AS SELECT 'a' x, n FROM generate_series(1, 99) n")
+
+        def look(*_):
+            rows = connection.execute("SELECT * FROM pg_stat_activity")
+            seen.update(str(row) for row in rows)
+
+        with open_table(f"{postgres}&table={name}") as table:
+            keyed = {"id": "n", "subkey": SECRET} if is_keyed else {}
+            draw = Draw((table.column("x"),), Channel([[1, 1]]), ("a",), **keyed)
             column = OutputColumn("y", "text", ("u", "v"))
-            seen = set()
+            for keep in ((), ("n",)):
+                for target in (
+                    f"{postgres}&table={name}_{len(keep)}",
+                    f"{tmp_path}/{len(keep)}.csv",
+                ):
+                    table.apply(draw, Output(target, (column,), keep=keep), progress=look)
+    log = (Path(unquote(postgres.partition("host=")[2])) / "log").read_text("latin-1")
+    assert f'FROM "public"."{name}"' in log  # statements are logged
+    assert "application_name" in log or seen
+    for shape in shapes_of(SECRET):
+        assert shape not in log
+        assert not any(shape in row for row in seen)
 
-            def look(*_):
-                rows = connection.execute(
-                    "SELECT query FROM pg_stat_activity WHERE application_name = 'lowlift'"
-                )
-                seen.update(query for (query,) in rows)
 
-            table.apply(
-                draw, Output(f"{postgres}&table=secretive_y", (column,), keep=("n",)), progress=look
-            )
-            table.apply(draw, Output(f"{postgres}&table=secretive_z", (column,)), progress=look)
-    assert any("SHA256" in query for query in seen)
-    assert not any(key_text(SUBKEY) in query for query in seen)
+def test_no_key_reaches_the_event_log_of_spark(tmp_path):
+    """A session of its own, for a session's log is opened when it starts."""
+    if shutil.which("java") is None:
+        without("Java is not installed (Debian: apt-get install openjdk-17-jre-headless)")
+    (tmp_path / "log").mkdir()
+    (tmp_path / "t.csv").write_text("x,n\n" + "".join(f"a,{n}\n" for n in range(99)))
+    script = f"""
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local[1]")
+settings = {{"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file:{tmp_path}/log",
+    "spark.eventLog.logStageExecutorMetrics": "true", "spark.ui.enabled": "false",
+    "spark.eventLog.compress": "false", "spark.eventLog.rolling.enabled": "false",
+    "spark.sql.debug.maxToStringFields": "10000", "spark.sql.maxPlanStringLength": "1000000",
+    "spark.sql.shuffle.partitions": "1", "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1"}}
+for key, value in settings.items():
+    builder = builder.config(key, value)
+session = builder.getOrCreate()
+from lowlift import Channel
+from lowlift.tables import Draw, Output, OutputColumn, open_table
+with open_table(session.read.csv("{tmp_path}/t.csv", header=True)) as table:
+    draw = Draw((table.column("x"),), Channel([[1, 1]]), ("a",), id="n", subkey={SECRET!r})
+    column = OutputColumn("y", "text", ("u", "v"))
+    for keep in ((), ("n",)):
+        table.apply(draw, Output(f"{tmp_path}/{{len(keep)}}.parquet", (column,), keep=keep))
+session.stop()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, timeout=300)
+    (log,) = (tmp_path / "log").iterdir()
+    text = log.read_text("latin-1")
+    assert "sha2(" in text  # the plan of the draw is in the log
+    for shape in shapes_of(SECRET):
+        assert shape not in text
 
 
 @pytest.mark.parametrize("kind", ["text", "integer"])

@@ -1,18 +1,15 @@
 """From a draw to a written output: check, count, draw, write, read back, publish."""
 
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lowlift.errors import InvalidInput
-from lowlift.tables import queries
 from lowlift.tables.alias import AliasTable, key_text
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
-from lowlift.tables.engines import Engine, RowPlan, Values
+from lowlift.tables.engines import Engine, RowPlan
 from lowlift.tables.outputs import Applied, Output
 from lowlift.tables.sources import file_format
 from lowlift.tables.targets import Target, open_target
@@ -118,8 +115,7 @@ def _write(
     progress(0, steps)
     if output.keep or output.keep_order:
         order = "kept" if output.keep_order else "shuffled"
-        with _drawn(engine, draw, output.keep, order) as plan:
-            written = target.write_rows(plan)
+        written = target.write_rows(_row_plan(draw, output.keep, order))
         progress(steps, steps)
         return list(written)
     # A function of x needs no randomness, keyed or not.
@@ -138,18 +134,14 @@ def _write(
 def _keyed(engine: Engine, draw: Draw) -> list[int]:
     """Return how many rows each output gets by the digests of their ids."""
     drawn = [0] * draw.channel.n_y
-    with _drawn(engine, draw, (), None) as plan:
-        for y, number in engine.fetch(queries.by_output(plan.query), plan.values):
-            if y is not None:
-                drawn[int(y)] += int(number)
+    for y, number in engine.tally(_row_plan(draw, (), None)):
+        if y is not None:
+            drawn[int(y)] += int(number)
     return drawn
 
 
-@contextmanager
-def _drawn(
-    engine: Engine, draw: Draw, keep: tuple[str, ...], order: str | None
-) -> Iterator[RowPlan]:
-    """Lend the query that draws each row in the engine."""
+def _row_plan(draw: Draw, keep: tuple[str, ...], order: str | None) -> RowPlan:
+    """Return how each row is drawn."""
     alias = AliasTable.from_channel(draw.channel)
     slots = alias.thresholds.shape[1]
     null = secrets.token_hex(16)
@@ -161,17 +153,14 @@ def _drawn(
     columns["threshold"] = alias.thresholds.ravel()
     columns["first"], columns["other"] = alias.firsts.ravel(), alias.others.ravel()
     key = one_time_key(draw.seed) if draw.subkey is None else draw.subkey
-    with engine.lookup(columns) as (table, bound):
-        query = queries.drawn(
-            draw.columns,
-            engine.table,
-            table,
-            (alias.slot_bits, alias.place_bits),
-            engine.dialect,
-            row=draw.id,
-            keep=keep,
-            order=order,
-            drop_missing=draw.missing == "drop",
-        )
-        values: Values = {"key": key_text(key), "null": null, **bound}
-        yield RowPlan(query, values, keep)
+    return RowPlan(
+        columns=draw.columns,
+        alias=columns,
+        bits=(alias.slot_bits, alias.place_bits),
+        key=key_text(key),
+        null=null,
+        id=draw.id,
+        keep=keep,
+        order=order,
+        drop_missing=draw.missing == "drop",
+    )

@@ -10,7 +10,16 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-__all__ = ["DUCKDB", "POSTGRES", "SPARK", "Dialect", "Expression", "call", "number"]
+__all__ = [
+    "DUCKDB",
+    "POSTGRES",
+    "SPARK",
+    "Dialect",
+    "DrawingDialect",
+    "Expression",
+    "call",
+    "number",
+]
 
 Expression: TypeAlias = exp.Expr
 
@@ -46,37 +55,21 @@ class Dialect:
         The SQL type of each kind of output column.
     collation
         The collation in which texts are equal only when their bytes are; None where it is the rule.
-    digest
-        Text to the lower-case hex digits of its SHA-256.
-    hex_number
-        `DIGITS` hex digits to a whole number.
-    octets
-        Text to its length in UTF-8 bytes.
     is_nan, divide
         Whether a double is NaN; a non-negative whole number divided by another, rounded down.
     quantiles
         The values at fractions of the sorted ones: one list, or a column each.
     row_number
         A different whole number for each row.
-    concat
-        Texts, none of them NULL, one after the other.
-    once
-        A column that keeps the engine from copying a subquery's expressions to each of their uses,
-        which would compute a digest several times a row; None where it does not.
     """
 
     name: str
     types: Mapping[str, str]
     collation: Expression | None
-    digest: Callable[[Expression], Expression]
-    hex_number: Callable[[Expression], Expression]
-    octets: Callable[[Expression], Expression]
     is_nan: Callable[[Expression], Expression]
     divide: Callable[[Expression, int], Expression]
     quantiles: Callable[[Expression, Sequence[float]], list[Expression]]
     row_number: Callable[[], Expression]
-    concat: Callable[..., Expression]
-    once: Expression | None = None
 
     def text(self, value: Expression) -> Expression:
         """Return a value as text that is equal only to itself."""
@@ -90,6 +83,28 @@ class Dialect:
         return query.sql(dialect=self.name)
 
 
+@dataclass(frozen=True)
+class DrawingDialect(Dialect):
+    """What an engine needs to draw rows: one that keeps the key out of its logs and plans.
+
+    Parameters
+    ----------
+    digest
+        Text to the lower-case hex digits of its SHA-256.
+    hex_number
+        `DIGITS` hex digits to a whole number.
+    octets
+        Text to its length in UTF-8 bytes.
+    concat
+        Texts, none of them NULL, one after the other.
+    """
+
+    digest: Callable[[Expression], Expression]
+    hex_number: Callable[[Expression], Expression]
+    octets: Callable[[Expression], Expression]
+    concat: Callable[..., Expression]
+
+
 def _types(text: str, uuid: str) -> dict[str, str]:
     return {
         "text": text,
@@ -98,10 +113,6 @@ def _types(text: str, uuid: str) -> dict[str, str]:
         "date": "date",
         "uuid": uuid,
     }
-
-
-def _joined(*parts: Expression) -> Expression:
-    return exp.Concat(expressions=list(parts))
 
 
 def _within_group(value: Expression, share: Expression) -> Expression:
@@ -119,16 +130,7 @@ def _duckdb_number(digits: Expression) -> Expression:
     return exp.cast(call("concat", exp.Literal.string("0x"), digits), "bigint")
 
 
-def _postgres_bytes(value: Expression) -> Expression:
-    return call("convert_to", value, exp.Literal.string("UTF8"))
-
-
-def _postgres_number(digits: Expression) -> Expression:
-    bits = exp.DataType.build(f"bit({4 * DIGITS})", dialect="postgres")
-    return exp.cast(exp.cast(_joined(exp.Literal.string("x"), digits), bits), "bigint")
-
-
-DUCKDB = Dialect(
+DUCKDB = DrawingDialect(
     name="duckdb",
     types=_types("varchar", "uuid"),
     collation=exp.Var(this="C"),
@@ -148,11 +150,6 @@ POSTGRES = Dialect(
     name="postgres",
     types=_types("text", "uuid"),
     collation=exp.to_identifier("C", quoted=True),
-    digest=lambda text: call(
-        "encode", call("sha256", _postgres_bytes(text)), exp.Literal.string("hex")
-    ),
-    hex_number=_postgres_number,
-    octets=lambda text: call("octet_length", _postgres_bytes(text)),
     is_nan=lambda value: exp.EQ(
         this=value, expression=exp.cast(exp.Literal.string("NaN"), "double")
     ),
@@ -161,12 +158,9 @@ POSTGRES = Dialect(
         _within_group(value, exp.cast(_list(shares), "double[]", dialect="postgres"))
     ],
     row_number=lambda: exp.Window(this=exp.RowNumber()),
-    concat=_joined,
-    # PostgreSQL does not pull up a subquery with a volatile column; this one is cheap.
-    once=call("clock_timestamp"),
 )
 
-SPARK = Dialect(
+SPARK = DrawingDialect(
     name="spark",
     types=_types("string", "string"),
     collation=None,
@@ -179,5 +173,5 @@ SPARK = Dialect(
     divide=lambda value, by: exp.IntDiv(this=value, expression=number(by)),
     quantiles=lambda value, shares: [_within_group(value, number(share)) for share in shares],
     row_number=lambda: call("monotonically_increasing_id"),
-    concat=_joined,
+    concat=lambda *parts: exp.Concat(expressions=list(parts)),
 )

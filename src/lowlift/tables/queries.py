@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from lowlift.tables.bins import Each, Edges, Width
 from lowlift.tables.columns import Column
-from lowlift.tables.dialects import DIGITS, Dialect, Expression, number
+from lowlift.tables.dialects import DIGITS, Dialect, DrawingDialect, Expression, number
 
 __all__ = [
     "bound",
@@ -20,6 +20,7 @@ __all__ = [
     "quantiles",
     "rows",
     "symbol",
+    "symbols",
     "values_counted",
 ]
 
@@ -164,14 +165,38 @@ def id_faults(column: str, table: Expression) -> exp.Select:
     return rows(table).select(exp.Count(this=named(column)), different)
 
 
+def symbols(
+    columns: Sequence[Column],
+    table: Expression,
+    dialect: Dialect,
+    *,
+    row: str | None,
+    keep: Sequence[str] = (),
+    drop_missing: bool = False,
+) -> exp.Select:
+    """Return what a row is drawn by: its symbols c0, c1, ..., what is kept, its id as text in t."""
+    places = [f"c{k}" for k in range(len(columns))]
+    identity = [] if row is None else [exp.cast(named(row), "text").as_("t")]
+    values = exp.select(
+        *(symbol(c, dialect).as_(place) for c, place in zip(columns, places, strict=True)),
+        *(named(name).as_(f"k{k}") for k, name in enumerate(keep)),
+        *identity,
+    ).from_(table.copy())
+    if not drop_missing:
+        return values
+    whole = exp.select("*").from_(values.subquery("v"))
+    return whole.where(*(exp.Not(this=named(place).is_(exp.null())) for place in places))
+
+
 def drawn(
     columns: Sequence[Column],
     table: Expression,
     alias: Expression,
     bits: tuple[int, int],
-    dialect: Dialect,
+    dialect: DrawingDialect,
     *,
     row: str | None,
+    key: Expression,
     keep: Sequence[str] = (),
     order: str | None = None,
     drop_missing: bool = False,
@@ -180,7 +205,7 @@ def drawn(
 
     The uniform number u of a row has 60 bits. Its leading k bits choose a slot of the alias table
     and the d that follow choose between the slot's two outputs, so that k + d <= 60.
-    Bound values: `key` and `null`, the text that stands for NULL in the alias table.
+    Bound value: `null`, the text that stands for NULL in the alias table.
 
     Parameters
     ----------
@@ -194,6 +219,8 @@ def drawn(
         The engine's.
     row
         The id column; None for the row's number.
+    key
+        The digits of the key: a bound value, or a subquery where plans show bound values.
     keep
         Columns to carry along.
     order
@@ -201,41 +228,35 @@ def drawn(
     drop_missing
         Whether rows with a missing symbol leave.
     """
-    symbols = [f"c{k}" for k in range(len(columns))]
+    places = [f"c{k}" for k in range(len(columns))]
     kept = [f"k{k}" for k in range(len(keep))]
     numbered = ["o"] if order == "kept" else []
     identity = dialect.row_number() if row is None else named(row)
     values = exp.select(
-        *(symbol(c, dialect).as_(place) for c, place in zip(columns, symbols, strict=True)),
+        *(symbol(c, dialect).as_(place) for c, place in zip(columns, places, strict=True)),
         *(named(name).as_(place) for name, place in zip(keep, kept, strict=True)),
         exp.cast(identity, "text").as_("t"),
         *(dialect.row_number().as_(place) for place in numbered),
     ).from_(table.copy())
     text = named("t")
     message = dialect.concat(
-        bound("key"), exp.cast(dialect.octets(text), "text"), exp.Literal.string(":"), text.copy()
+        key, exp.cast(dialect.octets(text), "text"), exp.Literal.string(":"), text.copy()
     )
-    carried = (*symbols, *kept, *numbered)
+    carried = (*places, *kept, *numbered)
     digests = exp.select(*map(named, carried), dialect.digest(message).as_("h"))
     digests = digests.from_(values.subquery("v"))
     if drop_missing:
-        digests = digests.where(*(exp.Not(this=named(c).is_(exp.null())) for c in symbols))
+        digests = digests.where(*(exp.Not(this=named(c).is_(exp.null())) for c in places))
     uniform = exp.select(*map(named, carried), dialect.hex_number(_digits(1, DIGITS)).as_("u"))
     if order == "shuffled":
-        digests = _once(digests, dialect)
         uniform = uniform.select(dialect.text(_digits(DIGITS + 1, 32)).as_("o"))
     uniform = uniform.from_(digests.subquery("d"))
     carried = (*kept, *(["o"] if order else []))
-    return _joined_to_alias(_once(uniform, dialect), symbols, carried, alias, bits, dialect)
+    return _joined_to_alias(uniform, places, carried, alias, bits, dialect)
 
 
 def _digits(start: int, length: int) -> Expression:
     return exp.Substring(this=named("h"), start=number(start), length=number(length))
-
-
-def _once(query: exp.Select, dialect: Dialect) -> exp.Select:
-    """Keep the engine from repeating a subquery's expressions wherever they are used."""
-    return query if dialect.once is None else query.select(dialect.once.copy().as_("once"))
 
 
 def _joined_to_alias(

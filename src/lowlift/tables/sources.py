@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from lowlift.errors import InvalidInput
 
@@ -291,7 +291,7 @@ def parse_postgres(text: str) -> PostgresTable:
             "(write # as %23 and & as %26)."
         )
     name = split_name(names[0])
-    others = urlencode([(key, value) for key, value in query if key != "table"])
+    others = urlencode([(key, value) for key, value in query if key != "table"], quote_via=quote)
     address = urlunsplit(("postgresql", parts.netloc, parts.path or "/", others, ""))
     if not parts.netloc:  # urlunsplit drops the empty authority
         address = "postgresql://" + address.removeprefix("postgresql:").removeprefix("//")

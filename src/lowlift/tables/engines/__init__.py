@@ -1,8 +1,7 @@
 """What a table engine must be able to do, and the door to each."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -10,7 +9,9 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import MissingExtra
-from lowlift.tables.dialects import Dialect, Expression
+from lowlift.tables.columns import Column
+from lowlift.tables.dialects import Dialect, DrawingDialect, Expression
+from lowlift.tables.queries import drawn
 from lowlift.tables.sources import DatabaseFile, Files, Frame, PostgresTable, Source
 
 __all__ = ["Engine", "RowPlan", "Rows", "Spool", "Values", "open_engine"]
@@ -22,27 +23,60 @@ Values: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class RowPlan:
-    """Rows drawn one by one in the engine: the query, and what is bound to it.
+    """How rows are drawn one by one.
 
-    `query` has the columns y (NULL for a row that must leave), k0, k1, ... for the columns `keep`,
-    and o, their order.
+    Parameters
+    ----------
+    columns
+        The columns of X.
+    alias
+        The alias table: columns c0, c1, ..., slot, threshold, first, other.
+    bits
+        Its bits of slots and places.
+    key
+        The digits of the key. It must stay in this process: no statement, bound value or plan
+        that an engine could log may hold it.
+    null
+        The text that stands for NULL in the alias table.
+    id
+        The column that is hashed; None for the row's number.
+    keep, order, drop_missing
+        As for `lowlift.tables.queries.drawn`.
     """
 
-    query: exp.Select
-    values: Values
+    columns: tuple[Column, ...]
+    alias: Mapping[str, npt.NDArray[Any]] = field(repr=False)
+    bits: tuple[int, int]
+    key: str = field(repr=False)
+    null: str
+    id: str | None
     keep: tuple[str, ...]
+    order: str | None
+    drop_missing: bool
+
+    def query(
+        self, table: Expression, alias: Expression, dialect: DrawingDialect, key: Expression
+    ) -> exp.Select:
+        """Return y (NULL for a row that must leave), k0, k1, ... and o, the order."""
+        return drawn(
+            self.columns,
+            table,
+            alias,
+            self.bits,
+            dialect,
+            row=self.id,
+            key=key,
+            keep=self.keep,
+            order=self.order,
+            drop_missing=self.drop_missing,
+        )
 
 
 @dataclass(frozen=True)
 class Spool:
-    """The rows of a plan in a private file, in order; what leaves has left.
-
-    `types` are DuckDB's names for the types of y, k0, k1, ...
-    """
+    """The rows of a plan in a private Parquet file: y, k0, k1, ..., in order."""
 
     path: Path
-    format: str
-    types: tuple[str, ...]
 
 
 class Engine(Protocol):
@@ -63,10 +97,8 @@ class Engine(Protocol):
     def fetch(self, query: Expression, values: Values | None = None) -> Rows:
         """Run a query whose answer is small and return its rows."""
 
-    def lookup(
-        self, columns: Mapping[str, npt.NDArray[Any]]
-    ) -> AbstractContextManager[tuple[Expression, Values]]:
-        """Lend a small table to queries: how it is called, and what to bind with it."""
+    def tally(self, plan: RowPlan) -> Rows:
+        """Draw the rows of a plan and count each output; None for rows that must leave."""
 
     def ids(self, column: str) -> tuple[int, int, int]:
         """Count the rows, the rows with an id, and the different ids."""

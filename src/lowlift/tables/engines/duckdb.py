@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
@@ -20,7 +19,7 @@ from lowlift.tables.dialects import DUCKDB, Expression, call, number
 from lowlift.tables.engines import RowPlan, Rows, Spool, Values
 from lowlift.tables.engines.sandbox import Sandbox, said
 from lowlift.tables.outputs import INTEGER_TYPES
-from lowlift.tables.queries import in_order, named
+from lowlift.tables.queries import bound, by_output, in_order, named
 from lowlift.tables.sources import DatabaseFile, Files, Frame
 
 __all__ = [
@@ -28,10 +27,12 @@ __all__ = [
     "attach",
     "database_files",
     "digest_of_files",
+    "drawing",
     "kind_of",
     "option",
     "read_csv",
     "read_parquet",
+    "spool_rows",
 ]
 
 _KINDS = {
@@ -281,17 +282,10 @@ class DuckDB:
         """Run a query whose answer is small and return its rows."""
         return self.sandbox.run(query, values)
 
-    @contextmanager
-    def lookup(
-        self, columns: Mapping[str, npt.NDArray[Any]]
-    ) -> Iterator[tuple[Expression, Values]]:
-        """Lend a small table to queries."""
-        name = f"lookup_{secrets.token_hex(8)}"
-        self.sandbox.register(name, dict(columns))
-        try:
-            yield exp.Table(this=exp.to_identifier(name, quoted=True)), {}
-        finally:
-            self.sandbox.connection.unregister(name)
+    def tally(self, plan: RowPlan) -> Rows:
+        """Draw the rows of a plan and count each output."""
+        with drawing(self.sandbox, self.table, plan) as (query, values):
+            return self.sandbox.run(by_output(query), values)
 
     def ids(self, column: str) -> tuple[int, int, int]:
         """Count the rows, the rows with an id, and the different ids."""
@@ -311,11 +305,7 @@ class DuckDB:
 
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private Parquet file."""
-        place = self.sandbox.folder / f"spool-{secrets.token_hex(8)}.parquet"
-        query = in_order(plan.query, len(plan.keep))
-        target = DUCKDB.sql(exp.Literal.string(str(place)))
-        self.sandbox.run(f"COPY ({DUCKDB.sql(query)}) TO {target} (FORMAT parquet)", plan.values)
-        return Spool(place, "parquet", ())
+        return spool_rows(self.sandbox, self.table, plan, self.sandbox.folder)
 
     def _stamped(self) -> list[tuple[int, int, int]]:
         stats = [path.stat() for path in self._files]
@@ -337,6 +327,33 @@ class DuckDB:
     def close(self) -> None:
         """Close the connection and remove what was temporary."""
         self.sandbox.close()
+
+
+@contextmanager
+def drawing(
+    sandbox: Sandbox, table: Expression, plan: RowPlan
+) -> Iterator[tuple[exp.Select, Values]]:
+    """Lend the query that draws the rows of a plan in this process, and what to bind to it."""
+    name = f"lookup_{secrets.token_hex(8)}"
+    sandbox.register(name, dict(plan.alias))
+    alias = exp.Table(this=exp.to_identifier(name, quoted=True))
+    try:
+        yield (
+            plan.query(table, alias, DUCKDB, bound("key")),
+            {"key": plan.key, "null": plan.null},
+        )
+    finally:
+        sandbox.connection.unregister(name)
+
+
+def spool_rows(sandbox: Sandbox, table: Expression, plan: RowPlan, folder: Path) -> Spool:
+    """Draw the rows of a plan and write them to a Parquet file in a private folder."""
+    place = folder / f"spool-{secrets.token_hex(8)}.parquet"
+    target = DUCKDB.sql(exp.Literal.string(str(place)))
+    with drawing(sandbox, table, plan) as (query, values):
+        rows = DUCKDB.sql(in_order(query, len(plan.keep)))
+        sandbox.run(f"COPY ({rows}) TO {target} (FORMAT parquet)", values)
+    return Spool(place)
 
 
 def digest_of_files(paths: Sequence[Path]) -> str:

@@ -5,9 +5,10 @@ are the rows that were counted; a second connection that must write sees the sam
 """
 
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy.typing as npt
@@ -15,13 +16,16 @@ import psycopg
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
-from lowlift.tables.dialects import POSTGRES, Expression, call
+from lowlift.tables.columns import Column
+from lowlift.tables.dialects import DUCKDB, POSTGRES, Expression, call
 from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.engines.duckdb import drawing, read_csv, spool_rows
 from lowlift.tables.engines.private import PrivateFolder
-from lowlift.tables.queries import id_faults, in_order
+from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.queries import by_output, id_faults, symbols
 from lowlift.tables.sources import PostgresTable
 
-__all__ = ["Postgres", "Session", "connect", "draw_to_temporary", "positional", "unnested"]
+__all__ = ["Postgres", "Session", "connect", "positional", "spool_drawn", "unnested"]
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -250,13 +254,6 @@ class Postgres:
         """Run a query whose answer is small and return its rows."""
         return self.session.run(query, values)
 
-    @contextmanager
-    def lookup(
-        self, columns: Mapping[str, npt.NDArray[Any]]
-    ) -> Iterator[tuple[Expression, Values]]:
-        """Lend a small table to queries."""
-        yield unnested(columns)
-
     def share_snapshot(self, session: Session) -> None:
         """Begin a transaction in another session that sees the rows this one sees."""
         snapshot = self.session.execute("SELECT pg_export_snapshot()")[0][0]
@@ -269,20 +266,23 @@ class Postgres:
         return int(rows), int(present), int(different)
 
     def spool(self, plan: RowPlan) -> Spool:
-        """Write the rows of a plan to a private CSV file."""
+        """Write the rows of a plan to a private Parquet file."""
+        types = [self._types[name] for name in plan.keep]
+        return spool_drawn(self.session, self.table, plan, types, self.folder())
+
+    def tally(self, plan: RowPlan) -> Rows:
+        """Draw the rows of a plan and count each output."""
+        with (
+            _drawn_here(self.session, self.table, plan, ()) as (sandbox, table, local),
+            drawing(sandbox, table, local) as (query, values),
+        ):
+            return sandbox.run(by_output(query), values)
+
+    def folder(self) -> Path:
+        """Return a private folder that is removed on close."""
         if self._folder is None:
             self._folder = PrivateFolder()
-        place = self._folder.path / f"spool-{secrets.token_hex(8)}.csv"
-        session = connect(self.source.address, self.description)
-        try:
-            self.share_snapshot(session)
-            draw_to_temporary(session, plan)
-            rows = in_order(exp.select("*").from_("drawn"), len(plan.keep))
-            with place.open("wb") as file:
-                session.copy_out(rows, file)
-        finally:
-            session.close()
-        return Spool(place, "csv", ("BIGINT", *(self._types[name] for name in plan.keep)))
+        return self._folder.path
 
     def check_unchanged(self) -> None:
         """Do nothing: the transaction sees one snapshot."""
@@ -298,10 +298,57 @@ class Postgres:
             self._folder.close()
 
 
-def draw_to_temporary(session: Session, plan: RowPlan) -> None:
-    """Draw the rows of a plan, once, into a temporary table that ends with the transaction."""
-    text, values = positional(plan.query, plan.values)
-    session.execute(f"CREATE TEMPORARY TABLE drawn ON COMMIT DROP AS {text}", values)
+@contextmanager
+def _drawn_here(
+    session: Session, table: Expression, plan: RowPlan, types: Sequence[str]
+) -> Iterator[tuple[Sandbox, Expression, RowPlan]]:
+    """Lend the symbols, ids and kept columns of a table's rows to DuckDB, and the plan for them.
+
+    The key must not reach the server, whose log may hold every bound value. So the server sends
+    what a row is drawn by, and the digests are computed in this process.
+    """
+    sandbox = Sandbox([], session.about)
+    try:
+        place = sandbox.folder / "rows.csv"
+        names = [f"c{k}" for k in range(len(plan.columns))]
+        kept = [f"k{k}" for k in range(len(plan.keep))]
+        read = dict.fromkeys(names, "VARCHAR") | dict(zip(kept, types, strict=True))
+        if plan.id is not None:
+            read["t"] = "VARCHAR"
+        query = symbols(
+            plan.columns,
+            table,
+            POSTGRES,
+            row=plan.id,
+            keep=plan.keep,
+            drop_missing=plan.drop_missing,
+        )
+        with place.open("wb") as file:
+            session.copy_out(query, file)
+        scan = DUCKDB.sql(exp.select("*").from_(read_csv([str(place)], ",", read)))
+        sandbox.run(f"CREATE TEMP VIEW sent AS {scan}")
+        local = replace(
+            plan,
+            columns=tuple(Column(name, "text") for name in names),
+            id=None if plan.id is None else "t",
+            keep=tuple(kept),
+            drop_missing=False,
+        )
+        yield sandbox, exp.to_table("sent"), local
+    finally:
+        sandbox.close()
+
+
+def spool_drawn(
+    session: Session, table: Expression, plan: RowPlan, types: Sequence[str], folder: Path
+) -> Spool:
+    """Draw the rows of a table in this process and write them to a private Parquet file.
+
+    `types` are DuckDB's names for the types of the kept columns.
+    """
+    with _drawn_here(session, table, plan, types) as (sandbox, sent, local):
+        spool = spool_rows(sandbox, sent, local, sandbox.folder)
+        return Spool(spool.path.rename(folder / spool.path.name))
 
 
 def _duckdb_type(shown: str) -> str:

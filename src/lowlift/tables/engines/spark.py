@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import numpy.typing as npt
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -20,7 +21,7 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import SPARK, Expression, call
 from lowlift.tables.engines import RowPlan, Rows, Spool, Values
-from lowlift.tables.queries import id_faults, named
+from lowlift.tables.queries import by_output, id_faults, named
 from lowlift.tables.sources import Frame, SparkTable, split_name
 
 __all__ = ["CSV", "Spark", "local_files", "refusing"]
@@ -170,9 +171,7 @@ class Spark:
             return [tuple(row) for row in self.query(query, values).collect()]
 
     @contextmanager
-    def lookup(
-        self, columns: Mapping[str, npt.NDArray[Any]]
-    ) -> Iterator[tuple[Expression, Values]]:
+    def lookup(self, columns: Mapping[str, npt.NDArray[Any]]) -> Iterator[exp.Table]:
         """Lend a small table to queries; each executor gets all of it."""
         types = ("string" if array.dtype == object else "bigint" for array in columns.values())
         schema = ", ".join(f"{name} {kind}" for name, kind in zip(columns, types, strict=True))
@@ -180,9 +179,27 @@ class Spark:
         with refusing(self.description):
             table = self.view(self.session.createDataFrame(rows, schema).hint("broadcast"))
         try:
-            yield table, {}
+            yield table
         finally:
-            self.session.catalog.dropTempView(self._views.pop())
+            self._views.remove(table.name)
+            self.session.catalog.dropTempView(table.name)
+
+    @contextmanager
+    def drawing(self, plan: RowPlan) -> Iterator[tuple[Expression, Values]]:
+        """Lend the query that draws the rows of a plan, and what to bind to it.
+
+        Spark writes bound values into its plans, which its UI and event log show. The key is
+        therefore the one row of a table, whose contents no plan shows.
+        """
+        key = {"key": np.array([plan.key], object)}
+        with self.lookup(plan.alias) as alias, self.lookup(key) as table:
+            one = exp.select(named("key")).from_(table).subquery()
+            yield plan.query(self.table, alias, SPARK, one), {"null": plan.null}
+
+    def tally(self, plan: RowPlan) -> Rows:
+        """Draw the rows of a plan and count each output."""
+        with self.drawing(plan) as (query, values):
+            return self.fetch(by_output(query), values)
 
     def ids(self, column: str) -> tuple[int, int, int]:
         """Count the rows, the rows with an id, and the different ids."""

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from lowlift.tables.dialects import DUCKDB, Expression, call, number
 from lowlift.tables.engines import Spool
-from lowlift.tables.engines.duckdb import read_csv, read_parquet
+from lowlift.tables.engines.duckdb import read_parquet
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import by_output, named
@@ -27,12 +27,7 @@ def load_codes(sandbox: Sandbox, codes: npt.NDArray[Any]) -> None:
 
 def load_spool(sandbox: Sandbox, spool: Spool) -> None:
     """Let the sandbox read the rows of a spool."""
-    link = sandbox.link(spool.path, f"spool.{spool.format}")
-    if spool.format == "parquet":
-        scan = read_parquet([link])
-    else:
-        names = ("y", *(f"k{k}" for k in range(len(spool.types) - 1)))
-        scan = read_csv([link], ",", dict(zip(names, spool.types, strict=True)))
+    scan = read_parquet([sandbox.link(spool.path, "spool.parquet")])
     query = DUCKDB.sql(exp.select("*").from_(scan))
     sandbox.run(f"CREATE TEMP VIEW {DUCKDB.sql(_ROWS)} AS {query}")
 

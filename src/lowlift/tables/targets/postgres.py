@@ -1,25 +1,27 @@
 """A new table in PostgreSQL, written in one transaction."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, POSTGRES
 from lowlift.tables.draws import Progress, shuffled_codes
-from lowlift.tables.engines import Engine, RowPlan
+from lowlift.tables.engines import Engine, RowPlan, Spool
 from lowlift.tables.engines.postgres import (
     Postgres,
     connect,
-    draw_to_temporary,
     positional,
+    spool_drawn,
     unnested,
 )
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.outputs import Output
-from lowlift.tables.queries import by_output, named
+from lowlift.tables.queries import named, symbols
 from lowlift.tables.sources import PostgresTable
 from lowlift.tables.targets.files import check_counts
 from lowlift.tables.targets.loading import load_spool, null_faults, outputs_counted, published
@@ -112,17 +114,59 @@ class PostgresTarget:
 
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
-        outputs = len(self.output.columns[0].texts)
-        return self._rows_from_elsewhere(plan) if not self.home else self._rows_here(plan, outputs)
+        return self._rows_here(plan, self.home) if self.home else self._rows_from_elsewhere(plan)
 
-    def _rows_here(self, plan: RowPlan, outputs: int) -> list[int]:
-        """Draw and write inside the database: nothing of a row leaves it."""
-        draw_to_temporary(self.session, plan)
-        counts = [0] * outputs
-        for y, rows in self.session.run(by_output(exp.select(named("y")).from_("drawn"))):
-            if y is not None:
-                counts[int(y)] = int(rows)
-        values: dict[str, Any] = {"y": np.arange(outputs)}
+    def _rows_here(self, plan: RowPlan, home: Postgres) -> list[int]:
+        """Write inside the database: of a row, only its symbol and id leave it to be drawn."""
+        query = symbols(
+            plan.columns,
+            home.table,
+            POSTGRES,
+            row=plan.id,
+            keep=plan.keep,
+            drop_missing=plan.drop_missing,
+        ).select(POSTGRES.row_number().as_("r"))
+        self.session.execute(
+            f"CREATE TEMPORARY TABLE given ON COMMIT DROP AS {POSTGRES.sql(query)}"
+        )
+        numbered = replace(
+            plan,
+            columns=tuple(Column(f"c{k}", "text") for k in range(len(plan.columns))),
+            id="r" if plan.id is None else "t",
+            keep=("r",),
+            drop_missing=False,
+        )
+        spool = spool_drawn(
+            self.session, exp.to_table("given"), numbered, ["BIGINT"], home.folder()
+        )
+        counts = self._load_drawn(spool)
+        self._join(plan)
+        return counts
+
+    def _load_drawn(self, spool: Spool) -> list[int]:
+        """Send each row's number, output and place in the order; return the rows of each output."""
+        sandbox = Sandbox([spool.path], self.place.description)
+        try:
+            load_spool(sandbox, spool)
+            counts = outputs_counted(sandbox, len(self.output.columns[0].texts))
+            place = sandbox.folder / "drawn.csv"
+            target = DUCKDB.sql(exp.Literal.string(str(place)))
+            query = 'SELECT k0, y, row_number() OVER () FROM "rows"'
+            sandbox.run(f"COPY ({query}) TO {target} (FORMAT csv, HEADER)")
+            self.session.execute(
+                "CREATE TEMPORARY TABLE drawn (r bigint, y bigint, o bigint) ON COMMIT DROP"
+            )
+            with place.open("rb") as file:
+                blocks = iter(lambda: file.read(1 << 20), b"")
+                self.session.copy_in(exp.to_table("drawn"), "(FORMAT csv, HEADER)", blocks)
+        finally:
+            sandbox.close()
+            spool.path.unlink()
+        return counts
+
+    def _join(self, plan: RowPlan) -> None:
+        """Create the table from the rows and what was drawn for them."""
+        values: dict[str, Any] = {"y": np.arange(len(self.output.columns[0].texts))}
         for k, column in enumerate(self.output.columns):
             values[f"v{k}"] = np.array(column.texts, object)
         lookup, bound = unnested(values)
@@ -130,12 +174,14 @@ class PostgresTarget:
             exp.cast(named(f"v{k}", "o"), POSTGRES.types[c.kind]).as_(c.name, quoted=True)
             for k, c in enumerate(self.output.columns)
         ]
-        kept = [
-            named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(self.output.keep)
-        ]
+        kept = [named(f"k{k}", "g").as_(name, quoted=True) for k, name in enumerate(plan.keep)]
         query = (
             exp.select(*shown, *kept)
             .from_(exp.alias_(exp.to_table("drawn"), "r", table=True))
+            .join(
+                exp.alias_(exp.to_table("given"), "g", table=True),
+                on=exp.EQ(this=named("r", "g"), expression=named("r", "r")),
+            )
             .join(
                 exp.alias_(lookup, "o", table=True),
                 on=exp.EQ(this=named("y", "o"), expression=named("y", "r")),
@@ -145,7 +191,6 @@ class PostgresTarget:
         text, places = positional(query, bound)
         self._drop()
         self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {text}", places)
-        return counts
 
     def _rows_from_elsewhere(self, plan: RowPlan) -> list[int]:
         """Load rows that another engine or database drew."""

@@ -66,9 +66,9 @@ class SparkTarget:
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
         counts = [0] * len(self.output.columns[0].texts)
-        with refusing(self.output.target):
+        with refusing(self.output.target), self.engine.drawing(plan) as (query, values):
             # Drawn once: what is counted here is what is written below.
-            drawn = self.engine.query(plan.query, plan.values).persist(StorageLevel.DISK_ONLY)
+            drawn = self.engine.query(query, values).persist(StorageLevel.DISK_ONLY)
             try:
                 table = self.engine.view(drawn)
                 tally = by_output(exp.select(named("y")).from_(table))
@@ -91,7 +91,7 @@ class SparkTarget:
         kept = [
             named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(self.output.keep)
         ]
-        with self.engine.lookup(columns) as (lookup, _):
+        with self.engine.lookup(columns) as lookup:
             query = (
                 exp.select(*shown, *kept)
                 .from_(exp.alias_(self.engine.view(rows), "r", table=True))
