@@ -1,9 +1,12 @@
 """What an engine may reach, what SQL may hold, and what errors may tell."""
 
 import base64
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -195,6 +198,59 @@ def test_no_key_reaches_the_log_of_postgres(postgres, monkeypatch, tmp_path, is_
     for shape in shapes_of(SECRET):
         assert shape not in log
         assert not any(shape in row for row in seen)
+
+
+class Stopped(BaseException):
+    """What a handler of SIGTERM raises."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_a_signal_stops_a_query_with_the_exception_of_its_handler(sandbox, number):
+    def stop(*_):
+        raise Stopped
+
+    before = signal.signal(number, stop)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
+    try:
+        timer.start()
+        with pytest.raises(Stopped):
+            # Hours, were it not stopped.
+            sandbox.run("SELECT count(*) FROM range(1000000000000) t(n) WHERE hash(n) = 1")
+    finally:
+        timer.join()
+        signal.signal(number, before)
+    assert sandbox.run("SELECT 1") == [(1,)]
+
+
+@pytest.mark.parametrize("is_given", [False, True], ids=["default", "given"])
+def test_nobody_else_can_read_what_spark_writes_for_a_time(tmp_path, monkeypatch, is_given):
+    """A process of its own: Java keeps the folder of its first session."""
+    if shutil.which("java") is None:
+        without("Java is not installed (Debian: apt-get install openjdk-17-jre-headless)")
+    place = tmp_path / "temporary"
+    place.mkdir(mode=0o755)
+    place.chmod(0o755)
+    monkeypatch.setenv("SPARK_LOCAL_DIRS" if is_given else "TMPDIR", str(place))
+    (tmp_path / "t.csv").write_text("x\na\nb\n")
+    script = f"""
+import os
+from pathlib import Path
+from lowlift.tables import open_table
+for time in range(2):
+    with open_table("{tmp_path}/t.csv", "spark") as table:
+        table.count([table.column("x")])
+        found = [path for path in Path("{place}").rglob("blockmgr-*")]
+        print(len(found), *(oct(path.stat().st_mode & 0o777) for path in Path("{place}").iterdir()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, timeout=300, text=True
+    )
+    for line in done.stdout.splitlines():
+        managers, *modes = line.split()
+        assert int(managers) >= 1
+        assert set(modes) == {"0o700"}
+    assert len(done.stdout.splitlines()) == 2
+    assert list(place.iterdir()) == []
 
 
 def test_no_key_reaches_the_event_log_of_spark(tmp_path):

@@ -1,6 +1,7 @@
 """Where a table is, and what is refused without being opened."""
 
 import os
+import socket
 
 import pytest
 
@@ -149,3 +150,19 @@ def test_a_password_is_refused_and_not_repeated(address):
 def test_an_address_must_name_one_table(address):
     with pytest.raises(InvalidInput, match="one table"):
         parse_source(address)
+
+
+@pytest.mark.parametrize("engine", [None, "spark"])
+def test_what_can_be_read_once_only_is_refused_at_once(folder, engine):
+    os.mkfifo(folder / "pipe.csv")  # opening it would wait for a writer
+    (folder / "device.csv").symlink_to("/dev/zero")
+    (folder / "sub").mkdir()
+    os.mkfifo(folder / "sub" / "a.parquet")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind("socket.csv")
+        names = ["pipe.csv", "device.csv", "socket.csv", "/dev/stdin"]
+        if engine is None:
+            names += ["sub/*.parquet", "pipe.csv?table=t", "/dev/fd/0"]
+        for name in names:
+            with pytest.raises(InvalidInput, match=r"regular file.*Copy it to a file first"):
+                parse_source(name, engine)

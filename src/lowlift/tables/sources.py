@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -256,12 +257,22 @@ def _check_file(path: Path, text: str) -> None:
             )
         if not path.exists():
             raise InvalidInput(f"a table's file must exist; {text!r} does not.")
+        _refuse_stream(path, text)
         with path.open("rb"):
             pass
     except (OSError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput(f"a table's file must be readable; {text!r} is not.") from None
+
+
+def _refuse_stream(path: Path, text: str) -> None:
+    """Refuse what can be read once only, and might never end: a pipe, a socket, a device."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise InvalidInput(
+            f"a table must be a regular file, which can be read more than once; {text!r} is a "
+            "pipe, a socket or a device. Copy it to a file first."
+        )
 
 
 def parse_postgres(text: str) -> PostgresTable:
@@ -304,6 +315,9 @@ def _parse_spark(text: str, scheme: str) -> SparkTable:
             f"a Spark path must be local or on {', '.join(sorted(_SPARK_SCHEMES))}; got one that "
             f"starts with '{scheme}:'. Register it as a table of Spark's catalog."
         )
+    local = Path(text.removeprefix("file://"))
+    if scheme in {"", "file"} and local.exists() and not local.is_dir():
+        _refuse_stream(local, text)
     form = file_format(text.rstrip("/"))
     if form is None and ("/" in text or scheme):
         raise InvalidInput(

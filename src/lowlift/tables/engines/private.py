@@ -19,9 +19,10 @@ class PrivateFolder:
     by its lock, which died with the process, and removed when the next one is made.
     """
 
-    def __init__(self) -> None:
-        _remove_abandoned()
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+    def __init__(self, parent: str | None = None) -> None:
+        parent = parent or tempfile.gettempdir()
+        _remove_abandoned(parent)
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
         # Locked before it has its name: nobody ever finds a lock that is not held.
         early = self.path / "locking"
         self._lock = early.open("w")
@@ -34,8 +35,8 @@ class PrivateFolder:
         self._lock.close()
 
 
-def _remove_abandoned() -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+def _remove_abandoned(parent: str) -> None:
+    for folder in Path(parent).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
                 continue

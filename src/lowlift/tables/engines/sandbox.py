@@ -7,7 +7,9 @@ the private folder, so that no character of a path means anything to DuckDB.
 
 import os
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -89,14 +91,42 @@ class Sandbox:
             When DuckDB refuses; its own message may quote values, so only its kind is told.
         """
         text = query if isinstance(query, str) else DUCKDB.sql(query)
+        given = dict(values) if values else None
         try:
-            return self.connection.execute(text, dict(values) if values else None).fetchall()
+            return self._interruptible(lambda: self.connection.execute(text, given).fetchall())
         except duckdb.Error as error:
             fault = said(error, self.about)
         except UnicodeError:
             fault = f"{self.about} must be UTF-8 text; it is not."
         # Raised here, so that not even the chain of exceptions holds the original message.
         raise InvalidInput(fault)
+
+    def _interruptible(self, work: Callable[[], Rows]) -> Rows:
+        """Run a query so that an exception of a signal's handler stops it and is raised here.
+
+        In the main thread DuckDB itself would answer a signal, with an error that hides which
+        exception it was.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return work()
+        done: Future[Rows] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:  # noqa: BLE001 (raised again in the main thread)
+                done.set_exception(error)
+
+        threading.Thread(target=run, name="lowlift query", daemon=True).start()
+        try:
+            # Not Thread.join, after which an interrupted Python takes the thread for ended.
+            wait([done])
+        except BaseException:
+            while not done.done():  # again and again: the query may not have begun
+                self.connection.interrupt()
+                wait([done], 0.05)
+            raise
+        return done.result()
 
     def register(self, name: str, value: Any) -> None:
         """Let queries read arrays or a frame under a name."""

@@ -1,10 +1,12 @@
 """A Spark table, path or frame: counted and drawn from by the executors, which return counts."""
 
+import atexit
 import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -21,6 +23,7 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import SPARK, Expression, call
 from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.queries import by_output, id_faults, named
 from lowlift.tables.sources import Frame, SparkTable, split_name
 
@@ -250,13 +253,37 @@ def _session(source: SparkTable | Frame) -> tuple[SparkSession, bool]:
     if active is not None:
         return active, False
     builder = SparkSession.builder.appName("lowlift")
-    if not any(name in os.environ for name in _CONFIGURED):
-        builder = builder.master("local[*]")
-        for key, value in _LOCAL.items():
-            builder = builder.config(key, value)
-    with refusing(source.description):
-        session = builder.getOrCreate()
-    return session, True
+    if any(name in os.environ for name in _CONFIGURED):
+        with refusing(source.description):
+            return builder.getOrCreate(), True
+    builder = builder.master("local[*]")
+    for key, value in _LOCAL.items():
+        builder = builder.config(key, value)
+    folder = str(_temporary_folder())
+    before = os.environ.get("SPARK_LOCAL_DIRS")
+    # The variable wins over the setting, so that both must name the private folder.
+    os.environ["SPARK_LOCAL_DIRS"] = folder
+    try:
+        with refusing(source.description):
+            return builder.config("spark.local.dir", folder).getOrCreate(), True
+    finally:
+        if before is None:
+            del os.environ["SPARK_LOCAL_DIRS"]
+        else:
+            os.environ["SPARK_LOCAL_DIRS"] = before
+
+
+@cache
+def _temporary_folder() -> Path:
+    """Return the folder for all that Spark writes for a time, which only this user can enter.
+
+    One per process: Java keeps the first one that it was given, and would make it anew, readable
+    by everybody, for a second session.
+    """
+    given = [part for part in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if part.strip()]
+    folder = PrivateFolder(given[0].strip() if given else None)
+    atexit.register(folder.close)
+    return folder.path
 
 
 def local_files(frame: DataFrame) -> list[Path]:

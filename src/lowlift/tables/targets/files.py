@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from lowlift.tables.targets.loading import (
     outputs_counted,
     published,
 )
+from lowlift.temporary import temporary_beside
 
 __all__ = ["FileTarget", "check_counts", "open_to_readers", "publish_file", "temporary_beside"]
 
@@ -130,11 +130,6 @@ def refuse_existing(path: Path, *, force: bool) -> None:
         )
     if not path.parent.is_dir():
         raise InvalidInput(f"an output's folder must exist; {str(path.parent)!r} does not.")
-
-
-def temporary_beside(path: Path) -> Path:
-    """Return a hidden name in the same folder, so that renaming is atomic."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
 
 
 def open_to_readers(path: Path) -> None:

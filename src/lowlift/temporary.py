@@ -1,0 +1,71 @@
+"""Temporary names beside an output, and the removal of those that a killed process left there."""
+
+import contextlib
+import hashlib
+import os
+import platform
+import re
+import secrets
+import stat
+from functools import cache
+from pathlib import Path
+
+__all__ = ["remove_abandoned", "temporary_beside"]
+
+#: The machine, the process, when it started, and chance; DuckDB adds the suffixes of its logs.
+_NAME = re.compile(r"\..+\.([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{12}\.part(\.wal[a-z.]*)?")
+
+
+def temporary_beside(path: Path) -> Path:
+    """Return a hidden name in the same folder, so that renaming is atomic.
+
+    What processes that are dead left in that folder under such names is removed.
+    """
+    remove_abandoned(path.parent)
+    mine = f"{_machine()}-{os.getpid()}-{_start(os.getpid())}"
+    return path.with_name(f".{path.name}.{mine}-{secrets.token_hex(6)}.part")
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove this user's temporary files of dead processes of this machine."""
+    with contextlib.suppress(OSError):
+        for entry in folder.iterdir():
+            match = _NAME.fullmatch(entry.name)
+            if match is None or match[1] != _machine() or _is_alive(int(match[2]), int(match[3])):
+                continue
+            with contextlib.suppress(OSError):
+                found = entry.lstat()
+                if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+                    entry.unlink()
+
+
+@cache
+def _machine() -> str:
+    """Return what tells process numbers of this machine, or container, from those of others."""
+    parts = [platform.node()]
+    for place in ("/etc/machine-id", "/proc/self/ns/pid"):
+        with contextlib.suppress(OSError):
+            found = Path(place)
+            parts.append(str(found.readlink()) if found.is_symlink() else found.read_text())
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
+
+
+def _start(process: int) -> int:
+    """Return when a process started, in ticks since boot; 0 where the system does not tell."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="latin-1")
+        return int(text.rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _is_alive(process: int, start: int) -> bool:
+    """Tell whether the process that started then still runs; its number may be another's now."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True  # another user's: it runs
+    now = _start(process)
+    return 0 in (now, start) or now == start
