@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
-from lowlift.files import read_json
+from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint
 from lowlift.polytope import Polytope
 
@@ -116,7 +116,11 @@ class Certificate:
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
         """Read a certificate; `verify_certificate` checks it."""
-        return cls.from_dict(read_json(path, _FORMAT, _VERSION))
+        saved = read_json(path, _FORMAT, _VERSION)
+        certificate = cls.from_dict(saved)
+        known = {"format": _FORMAT, "version": _VERSION, **certificate.to_dict()}
+        refuse_unknown(saved, known, Path(path).name)
+        return certificate
 
 
 class State(NamedTuple):

@@ -214,7 +214,8 @@ class Codebook:
     @classmethod
     def _from_dict(cls, saved: dict[str, Any]) -> Self:
         if saved.keys() != _KEYS:
-            raise InvalidInput("it must have the parts of a codebook and no others.")
+            differ = ", ".join(map(repr, sorted(saved.keys() ^ _KEYS)))
+            raise InvalidInput(f"it must have the parts of a codebook and no others: {differ}.")
         criterion = from_dict(saved["criterion"])
         encoding, outputs = saved["encoding"], saved["outputs"]
         if encoding not in ENCODINGS or not isinstance(outputs, list) or not outputs:
@@ -226,7 +227,8 @@ class Codebook:
         keys.add("p_y_given_x" if is_hidden else "weights")
         for y, entry in enumerate(outputs):
             if entry.keys() != keys or type(entry["code"]) is not int or entry["code"] != y:
-                raise InvalidInput(f"output {y} must have its code and the other parts.")
+                differ = ", ".join(map(repr, sorted(entry.keys() ^ keys))) or "code"
+                raise InvalidInput(f"output {y} must have its code and the other parts: {differ}.")
         members = [_members(entry["members"], len(x_labels)) for entry in outputs]
         posteriors = tuple(
             _checked(entry["p_x_given_y"], len(xs), step, "P(x|y)")

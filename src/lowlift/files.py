@@ -5,12 +5,20 @@ import json
 import math
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["check_writable", "read_json", "sha256_of", "write_bytes", "write_text"]
+__all__ = [
+    "check_writable",
+    "read_json",
+    "refuse_unknown",
+    "sha256_of",
+    "write_bytes",
+    "write_text",
+]
 
 _CHUNK = 1 << 20
 
@@ -57,7 +65,8 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int) -> dict[str
     Raises
     ------
     InvalidInput
-        For a file that cannot be read, is no JSON (NaN and infinity are none), or says otherwise.
+        For a file that cannot be read, is no JSON (NaN and infinity are none), has a key twice, or
+        says otherwise.
     """
     name, what = Path(path).name, kind.removeprefix("lowlift-")
     try:
@@ -68,7 +77,14 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int) -> dict[str
         reason = getattr(error, "strerror", None) or "its name is not one of a file"
         raise InvalidInput(f"{name} cannot be read: {reason}.") from error
     try:
-        saved = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        saved = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_refuse_repeated,
+        )
+    except InvalidInput as error:
+        raise InvalidInput(f"{name} {error}") from None
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{name} is no {what}, or is truncated: it is not JSON.") from error
     if not isinstance(saved, dict) or saved.get("format") != kind:
@@ -79,6 +95,34 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int) -> dict[str
             "Read it with the lowlift that wrote it."
         )
     return saved
+
+
+def refuse_unknown(saved: Mapping[str, Any], known: Mapping[str, Any], name: str) -> None:
+    """Refuse a mapping that has a key which `known` has not, on any level of mappings.
+
+    Raises
+    ------
+    InvalidInput
+        With the key, and `name` for the file.
+    """
+    for key, value in saved.items():
+        if key not in known:
+            raise InvalidInput(
+                f"{name} must have no keys but those that lowlift writes; it has {key!r}. "
+                "Remove it, or read the file with the lowlift that wrote it."
+            )
+        if isinstance(value, Mapping) and isinstance(known[key], Mapping):
+            refuse_unknown(value, known[key], name)
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a mapping; readers differ in which value of a repeated key they take."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise InvalidInput(f"must have each key once; it has {repeated!r} twice. Remove one.")
+    return found
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -19,7 +19,7 @@ from lowlift.channel import Channel
 from lowlift.criteria import Criterion, from_dict, to_dict
 from lowlift.draw import draw
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
-from lowlift.files import read_json, write_text
+from lowlift.files import read_json, refuse_unknown, write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
 
@@ -229,6 +229,7 @@ class Release:
                 f"{name} is damaged: a part is missing or of the wrong kind "
                 f"({type(error).__name__})."
             ) from error
+        refuse_unknown(saved, release._as_dict(), name)  # noqa: SLF001 (of its own class)
         _check_stored_audit(release.audit, saved.get("audit"), name)
         return release
 

@@ -134,7 +134,7 @@ def test_labels_of_another_type_are_refused(column, label):
 def test_kinds_and_bins_must_fit():
     with pytest.raises(InvalidInput, match="declared bins"):
         Column("age", "integer")
-    with pytest.raises(InvalidInput, match="only numeric"):
+    with pytest.raises(InvalidInput, match="only columns of numbers or dates"):
         Column("ward", "text", Each())
     with pytest.raises(InvalidInput, match="real numbers"):
         Column("height", "real", Each())

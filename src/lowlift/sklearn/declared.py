@@ -7,7 +7,7 @@ from typing import Any
 
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
-from lowlift.tables import Bins, Each, Edges, Quantiles, Width, parse_bins
+from lowlift.tables import Bins, Each, Edges, Quantiles, parse_bins
 
 __all__ = ["check_choice", "check_criterion", "declared_bins", "names_of", "seed_of"]
 
@@ -110,7 +110,7 @@ def declared_bins(
 
 
 def _bins(name: str, value: Any) -> Bins:
-    if isinstance(value, Edges | Width | Each | Quantiles):
+    if isinstance(value, Bins):
         return value
     if isinstance(value, str):
         return parse_bins(f"{name}={value}")[1]

@@ -8,6 +8,7 @@ from lowlift.tables.alias import AliasTable, alias_draw, uniform_of
 from lowlift.tables.bins import Bins, Each, Edges, Quantiles, Width, parse_bins
 from lowlift.tables.columns import Column
 from lowlift.tables.counts import Counts
+from lowlift.tables.date_bins import Calendar, DateEdges, Days
 from lowlift.tables.draws import Draw
 from lowlift.tables.outputs import Applied, Output, OutputColumn
 from lowlift.tables.table import Table, open_table, read_joint
@@ -16,8 +17,11 @@ __all__ = [
     "AliasTable",
     "Applied",
     "Bins",
+    "Calendar",
     "Column",
     "Counts",
+    "DateEdges",
+    "Days",
     "Draw",
     "Each",
     "Edges",

@@ -1,6 +1,7 @@
-"""Declared bins of a numeric column: which numbers share a symbol, and what it is called."""
+"""Declared bins of a column: which numbers share a symbol, and what it is called."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,13 +10,18 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from lowlift.errors import InvalidInput
+from lowlift.files import refuse_unknown
 from lowlift.joint import Label
+from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days
 
 __all__ = ["Bins", "Each", "Edges", "Quantiles", "Width", "bins_from_dict", "parse_bins"]
 
 Number: TypeAlias = int | float
 
-_FORMS = "age=0,18,30,45 (edges), age=width:10, class=each or age=quantiles:4"
+_FORMS = (
+    "age=0,18,30,45 (edges), age=width:10, class=each, age=quantiles:4, and for dates born=month, "
+    "quarter, year or day, born=width:7 (days) or born=2024-01-01,2024-07-01"
+)
 #: Whole numbers that a float holds exactly; the numerator and denominator of a width stay below.
 _EXACT = 1 << 53
 _LARGEST = 1 << 63
@@ -207,7 +213,7 @@ class Quantiles:
         return {"bins": "quantiles", "parts": self.parts}
 
 
-Bins: TypeAlias = Edges | Width | Each | Quantiles
+Bins: TypeAlias = Edges | Width | Each | Quantiles | DateBins
 
 
 def bins_from_dict(values: Mapping[str, Any]) -> Bins:
@@ -218,16 +224,26 @@ def bins_from_dict(values: Mapping[str, Any]) -> Bins:
     >>> bins_from_dict(Width(10).to_dict())
     Width(width=10)
     """
+    found: Bins
     match values:
         case {"bins": "edges", "edges": [*edges]}:
-            return Edges(tuple(edges))
+            found = Edges(tuple(edges))
         case {"bins": "width", "width": width}:
-            return Width(width)
+            found = Width(width)
         case {"bins": "each"}:
-            return Each()
+            found = Each()
         case {"bins": "quantiles", "parts": int(parts)}:
-            return Quantiles(parts)
-    raise InvalidInput("bins must be edges, width, each or quantiles; the file says otherwise.")
+            found = Quantiles(parts)
+        case {"bins": "calendar", "unit": str(unit)}:
+            found = Calendar(unit)
+        case {"bins": "days", "days": int(days)}:
+            found = Days(days)
+        case {"bins": "dates", "edges": [*edges]}:
+            found = DateEdges(tuple(edges))
+        case _:
+            raise InvalidInput("bins must be of a kind that lowlift writes; the file has another.")
+    refuse_unknown(values, found.to_dict(), "bins")
+    return found
 
 
 def parse_bins(text: str) -> tuple[str, Bins]:
@@ -249,6 +265,8 @@ def parse_bins(text: str) -> tuple[str, Bins]:
     ('age', Edges(edges=(0, 18, 30)))
     >>> parse_bins("a=b=width:0.5")
     ('a=b', Width(width=0.5))
+    >>> parse_bins("born=month")
+    ('born', Calendar(unit='month'))
     """
     name, equals, form = text.rpartition("=")
     kind, colon, size = form.strip().partition(":")
@@ -256,6 +274,10 @@ def parse_bins(text: str) -> tuple[str, Bins]:
         raise InvalidInput(f"bins must be written COLUMN=BINS, such as {_FORMS}; got {text!r}.")
     if kind == "each" and not colon:
         return name, Each()
+    if kind in {"day", "month", "quarter", "year"} and not colon:
+        return name, Calendar(kind)
+    if re.match(r"\s*\d{4}-\d", form):
+        return name, DateEdges(tuple(part.strip() for part in form.split(",")))
     if kind == "width" and colon:
         return name, Width(_parsed(size, text))
     if kind == "quantiles" and colon:
@@ -273,7 +295,7 @@ def _parsed(part: str, text: str) -> Number:
         return float(part)
     except ValueError:
         pass
-    raise InvalidInput(f"bins must hold numbers, such as {_FORMS}; got {text!r}.")
+    raise InvalidInput(f"bins must be numbers, or days of a calendar: {_FORMS}; got {text!r}.")
 
 
 def _number(value: Any, what: str) -> Number:

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from lowlift.errors import InvalidInput
+from lowlift.files import refuse_unknown
 from lowlift.joint import Label
 from lowlift.tables.bins import Bins, Each, Edges, Quantiles, Width, bins_from_dict
+from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days
 
 __all__ = ["KINDS", "MISSING", "NUMERIC", "Column"]
 
 #: The kinds of column a table can have; "other" can be kept, but not counted.
-KINDS = ("text", "integer", "real", "boolean", "date", "uuid", "other")
+KINDS = ("text", "integer", "real", "boolean", "date", "timestamp", "uuid", "other")
 NUMERIC = frozenset({"integer", "real"})
+_DATED = frozenset({"date", "timestamp"})
 #: What may be done about a missing value.
 MISSING = ("value", "drop", "error")
 
@@ -30,9 +33,9 @@ class Column:
     name
         As the table has it.
     kind
-        "text", "integer", "real", "boolean", "date" or "uuid".
+        "text", "integer", "real", "boolean", "date", "timestamp" (without a time zone) or "uuid".
     bins
-        For numeric kinds, and only for them.
+        For numbers and timestamps, which need them, and for dates; a `Width` of dates is `Days`.
 
     Raises
     ------
@@ -53,8 +56,11 @@ class Column:
         if self.kind not in KINDS or self.kind == "other":
             raise InvalidInput(
                 f"column {self.name!r} must be text, integer, real, boolean, date or uuid; it is "
-                f"{self.kind}. Cast it in a view (a timestamp: to a date)."
+                f"{self.kind}. Cast it in a view (a timestamp with a time zone: to a date)."
             )
+        if self.kind in _DATED:
+            self._check_date_bins()
+            return
         if self.kind in NUMERIC and self.bins is None:
             forms = (
                 "=0,18,30, =width:10 or =each" if self.kind == "integer" else "=0,1.5 or =width:1"
@@ -65,13 +71,34 @@ class Column:
             )
         if self.kind not in NUMERIC and self.bins is not None:
             raise InvalidInput(
-                f"only numeric columns may have bins; column {self.name!r} is {self.kind}. "
-                "Leave its bins out."
+                f"only columns of numbers or dates may have bins; column {self.name!r} is "
+                f"{self.kind}. Leave its bins out."
+            )
+        if isinstance(self.bins, DateBins):
+            raise InvalidInput(
+                f"column {self.name!r} holds numbers ({self.kind}), so its bins must be numbers; "
+                "got days of a calendar. Use edges or a width, such as "
+                f"{self.name}=width:1."
             )
         if self.kind == "real" and isinstance(self.bins, Each):
             raise InvalidInput(
                 f"column {self.name!r} holds real numbers, so each value cannot be a symbol. "
                 f"Use edges or a width, such as {self.name}=width:1."
+            )
+
+    def _check_date_bins(self) -> None:
+        forms = f"{self.name}=month, =quarter, =year, =width:7 (days) or =2024-01-01,2024-07-01"
+        if isinstance(self.bins, Width) and isinstance(self.bins.width, int):
+            object.__setattr__(self, "bins", Days(self.bins.width))
+        if self.bins is None and self.kind == "timestamp":
+            raise InvalidInput(
+                f"column {self.name!r} holds timestamps and must have declared bins; got none. "
+                f"Use {forms}."
+            )
+        if not isinstance(self.bins, DateBins | None):
+            raise InvalidInput(
+                f"column {self.name!r} holds days ({self.kind}), so its bins must be days of a "
+                f"calendar; got numbers. Use {forms}."
             )
 
     @property
@@ -131,6 +158,7 @@ class Column:
         >>> Column.from_dict(Column("age", "integer", Each()).to_dict())
         Column(name='age', kind='integer', bins=Each())
         """
+        refuse_unknown(values, dict.fromkeys(("name", "kind", "bins")), "a column")
         match values:
             case {"name": str(name), "kind": str(kind), "bins": None}:
                 return cls(name, kind)
@@ -139,7 +167,7 @@ class Column:
         raise InvalidInput("a column must have a name, a kind and bins; the file says otherwise.")
 
 
-def _resolved(bins: Bins) -> Edges | Width | Each:
+def _resolved(bins: Bins) -> Edges | Width | Each | Calendar | Days | DateEdges:
     if isinstance(bins, Quantiles):
         raise InvalidInput("quantiles must be resolved by Table.column before they are used.")
     return bins

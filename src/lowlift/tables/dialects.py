@@ -57,6 +57,8 @@ class Dialect:
         The collation in which texts are equal only when their bytes are; None where it is the rule.
     is_nan, divide
         Whether a double is NaN; a non-negative whole number divided by another, rounded down.
+    days
+        How many days the first date is after the second.
     quantiles
         The values at fractions of the sorted ones: one list, or a column each.
     row_number
@@ -68,6 +70,7 @@ class Dialect:
     collation: Expression | None
     is_nan: Callable[[Expression], Expression]
     divide: Callable[[Expression, int], Expression]
+    days: Callable[[Expression, Expression], Expression]
     quantiles: Callable[[Expression, Sequence[float]], list[Expression]]
     row_number: Callable[[], Expression]
 
@@ -139,6 +142,7 @@ DUCKDB = DrawingDialect(
     octets=lambda text: call("strlen", text),
     is_nan=lambda value: call("isnan", value),
     divide=lambda value, by: exp.IntDiv(this=value, expression=number(by)),
+    days=lambda day, start: call("datediff", exp.Literal.string("day"), start, day),
     # One list: separate calls would each hold all values in memory.
     quantiles=lambda value, shares: [call("quantile_disc", value, _list(shares))],
     row_number=lambda: exp.Window(this=exp.RowNumber()),
@@ -154,6 +158,7 @@ POSTGRES = Dialect(
         this=value, expression=exp.cast(exp.Literal.string("NaN"), "double")
     ),
     divide=lambda value, by: exp.Div(this=value, expression=number(by), typed=True),
+    days=lambda day, start: exp.paren(exp.Sub(this=day, expression=start)),
     quantiles=lambda value, shares: [
         _within_group(value, exp.cast(_list(shares), "double[]", dialect="postgres"))
     ],
@@ -171,6 +176,7 @@ SPARK = DrawingDialect(
     octets=lambda text: call("octet_length", text),
     is_nan=lambda value: call("isnan", value),
     divide=lambda value, by: exp.IntDiv(this=value, expression=number(by)),
+    days=lambda day, start: call("datediff", day, start),
     quantiles=lambda value, shares: [_within_group(value, number(share)) for share in shares],
     row_number=lambda: call("monotonically_increasing_id"),
     concat=lambda *parts: exp.Concat(expressions=list(parts)),

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from lowlift.tables.bins import Each, Edges, Width
 from lowlift.tables.columns import Column
+from lowlift.tables.date_bins import FIRST, LAST, Calendar, DateBins, DateEdges, Days
 from lowlift.tables.dialects import DIGITS, Dialect, DrawingDialect, Expression, number
 
 __all__ = [
@@ -77,6 +78,9 @@ def symbol(column: Column, dialect: Dialect) -> Expression:
         return _edges(value, column, column.bins, dialect)
     if isinstance(column.bins, Width):
         return _width(value, column, column.bins, dialect)
+    if isinstance(column.bins, DateBins):
+        day = exp.cast(value if column.kind == "date" else exp.cast(value, "timestamp"), "date")
+        return _date_bins(day, column.bins, dialect)
     return dialect.text(value)
 
 
@@ -127,6 +131,35 @@ def _width(value: Expression, column: Column, bins: Width, dialect: Dialect) -> 
         .when(exp.GTE(this=index.copy(), expression=far), exp.Literal.string(">"))
         .else_(exp.cast(exp.cast(index.copy(), "bigint"), "text"))
     )
+
+
+def _date_bins(day: Expression, bins: DateBins, dialect: Dialect) -> Expression:
+    case = exp.case().when(exp.Is(this=day.copy(), expression=exp.null()), exp.null())
+    if isinstance(bins, DateEdges):
+        for edge, label in zip(bins.edges, bins.labels, strict=False):
+            before = exp.LT(this=day.copy(), expression=_day(edge))
+            case = case.when(before, exp.Literal.string(label))
+        return case.else_(exp.Literal.string(bins.labels[-1]))
+    months = bins.months if isinstance(bins, Calendar) else None
+    if months is None:
+        width = bins.days if isinstance(bins, Days) else 1
+        index = dialect.divide(dialect.days(day.copy(), _day(str(FIRST))), width)
+    else:
+        year, month = (
+            exp.cast(exp.Extract(this=exp.var(unit), expression=day.copy()), "bigint")
+            for unit in ("YEAR", "MONTH")
+        )
+        counted = year * number(12) + month - number(1)
+        index = dialect.divide(exp.paren(counted), months)
+    return (
+        case.when(exp.LT(this=day.copy(), expression=_day(str(FIRST))), exp.Literal.string("<"))
+        .when(exp.GT(this=day.copy(), expression=_day(str(LAST))), exp.Literal.string(">"))
+        .else_(exp.cast(index, "text"))
+    )
+
+
+def _day(text: str) -> Expression:
+    return exp.cast(exp.Literal.string(text), "date")
 
 
 def values_counted(column: str, kind: str, table: Expression, dialect: Dialect) -> exp.Select:

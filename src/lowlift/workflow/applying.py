@@ -4,7 +4,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from lowlift.workflow.keys import KEY_SIZE, subkey_of
 
 __all__ = [
     "RECEIPT_FORMAT",
+    "RECEIPT_KEYS",
     "RECEIPT_VERSION",
     "Options",
     "Receipt",
@@ -121,6 +122,10 @@ class Receipt:
         """Write the receipt beside the output."""
         content = {"format": RECEIPT_FORMAT, "version": RECEIPT_VERSION, **asdict(self)}
         write_text(path, json.dumps(content, indent=1) + "\n", is_private=True)
+
+
+#: The keys of a receipt's file.
+RECEIPT_KEYS = dict.fromkeys(("format", "version", *(field.name for field in fields(Receipt))))
 
 
 def receipt_path(target: str) -> Path:

@@ -9,12 +9,13 @@ from lowlift.composition import Together, audit_together
 from lowlift.encodings import Encoded, encode, is_deterministic
 from lowlift.errors import InvalidInput
 from lowlift.estimation import estimate
-from lowlift.files import read_json
+from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.tables import Column, OutputColumn, Table, open_table
 from lowlift.workflow.applying import (
     RECEIPT_FORMAT,
+    RECEIPT_KEYS,
     RECEIPT_VERSION,
     output_columns,
     receipt_path,
@@ -183,6 +184,7 @@ def _receipt(path: str) -> dict[str, Any]:
         return {}
     names = ("kept", "rows_in", "rows_out", "release", "output_sha256", "source_sha256", "draws")
     saved = read_json(file, RECEIPT_FORMAT, RECEIPT_VERSION)
+    refuse_unknown(saved, RECEIPT_KEYS, file.name)
     found = {name: saved[name] for name in names if name in saved}
     is_whole = (
         len(found) == len(names)

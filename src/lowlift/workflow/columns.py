@@ -9,6 +9,7 @@ from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
+from lowlift.files import refuse_unknown
 from lowlift.joint import Joint, Label
 from lowlift.tables import Bins, Column, Counts, Quantiles, Table, open_table
 
@@ -121,6 +122,9 @@ class Spec:
                 str(saved["encoding"]),
                 tuple(str(name) for name in saved["from_data"]),
             )
+            refuse_unknown(saved, found.to_dict(), "the table's columns in the release")
+        except InvalidInput:
+            raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InvalidInput("the table's columns in the release are damaged.") from error
         if found.missing not in _MISSING or not found.sensitive or not found.released:

@@ -12,13 +12,13 @@ from typing import Any
 from lowlift.criteria import BuiltIn, Criterion
 from lowlift.encodings import Encoded, default_encoding, encode
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.files import read_json
+from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.report import Origin, Point, Publication, Report
 from lowlift.report.tradeoffs import epsilon_of
 from lowlift.sampling import lift_intervals
-from lowlift.workflow.applying import RECEIPT_FORMAT, RECEIPT_VERSION, Receipt
+from lowlift.workflow.applying import RECEIPT_FORMAT, RECEIPT_KEYS, RECEIPT_VERSION, Receipt
 from lowlift.workflow.columns import Spec, per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit
@@ -186,6 +186,7 @@ def read_receipt(path: str | PathLike[str]) -> Receipt:
         For a file that is no receipt, or is damaged.
     """
     saved = read_json(path, RECEIPT_FORMAT, RECEIPT_VERSION)
+    refuse_unknown(saved, RECEIPT_KEYS, Path(path).name)
     kinds: dict[str, Any] = {field.name: field.type for field in fields(Receipt)}
     values = {name: saved.get(name, ...) for name in kinds}
     for name in ("kept", "outside_the_guarantee"):

@@ -41,6 +41,7 @@ _KINDS = {
     **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
     "BOOLEAN": "boolean",
     "DATE": "date",
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
     "UUID": "uuid",
 }
 #: Rows the types of a CSV are told from.
@@ -139,7 +140,8 @@ class DuckDB:
         self.description = source.description
         self.has_order = not isinstance(source, DatabaseFile)
         self._attached = False
-        self._opaque: frozenset[str] = frozenset()
+        #: Columns of a CSV that are read as the texts they are, and their kinds.
+        self._opaque: dict[str, str] = {}
         # A database file is locked while it is attached; other files may change.
         self._files = source.paths if isinstance(source, Files) else ()
         self._stamps = self._stamped()
@@ -154,7 +156,7 @@ class DuckDB:
             self.close()
             raise
         self.kinds: Mapping[str, str] = {
-            row[0]: "other" if row[0] in self._opaque else kind_of(row[1]) for row in described
+            row[0]: self._opaque.get(row[0]) or kind_of(row[1]) for row in described
         }
         #: The types of whole numbers, so that what is published can have them too.
         self.widths: Mapping[str, str] = {
@@ -225,8 +227,9 @@ class DuckDB:
         types = {row[0]: row[1] for row in described}
         if is_text:
             return read_csv(links, delimiter, dict.fromkeys(types, "VARCHAR"))
-        # Times are kept as they are written, and not counted.
-        self._opaque = frozenset(name for name, kind in types.items() if kind_of(kind) == "other")
+        # Times are kept as they are written.
+        kinds = {name: kind_of(kind) for name, kind in types.items()}
+        self._opaque = {n: kind for n, kind in kinds.items() if kind in {"timestamp", "other"}}
         types |= dict.fromkeys(self._opaque, "VARCHAR")
         flags = [name for name, kind in types.items() if kind == "BOOLEAN"]
         if flags:

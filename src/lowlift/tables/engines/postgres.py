@@ -35,6 +35,7 @@ _KINDS = {
     **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext"), "text"),
     "bool": "boolean",
     "date": "date",
+    "timestamp": "timestamp",
     "uuid": "uuid",
 }
 #: The DuckDB type of a kept column by PostgreSQL's name; anything else is carried as text.

@@ -35,6 +35,7 @@ _KINDS = {
     **dict.fromkeys(("string", "varchar", "char"), "text"),
     "boolean": "boolean",
     "date": "date",
+    "timestamp_ntz": "timestamp",
 }
 #: RFC 4180 with a header; by itself Spark would trim values when it writes them.
 CSV: dict[str, bool | str] = {
