@@ -397,7 +397,10 @@ def test_in_a_pipeline_a_search_and_a_column_transformer(people):
         ({"bins": None}, r"'floor' \(integer\) has none. Pass bins="),
         ({"bins": {"floor": 3}}, "must be edges, or a text"),
         ({"bins": {"floor": "narrow"}}, "bins must hold numbers"),
-        ({"bins": {"floor": "each", "ward": "each"}}, "only columns of numbers or dates may have bins"),
+        (
+            {"bins": {"floor": "each", "ward": "each"}},
+            "only columns of numbers or dates may have bins",
+        ),
         ({"bins": {"floor": "each", "roof": "each"}}, "bins are given for 'roof'"),
     ],
 )

@@ -2,11 +2,13 @@
 
 import gzip
 import hashlib
+from pathlib import Path
 
 import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lowlift import InvalidInput
@@ -251,3 +253,42 @@ def test_postgres_types(postgres):
             table.column("d"),
         ]
         assert table.count(columns).symbols == [("happy", "ab", 7, "infinity")]
+
+
+def repeated(kind, folder):
+    """Return a table that has column "age" twice, in one of the ways that a table can."""
+    two = pa.table([[1], [2], ["x"]], names=["age", "age", "sex"])
+    path = str(folder / f"t.{kind}")
+    if kind == "parquet":
+        pq.write_table(two, path)
+    elif kind == "csv":
+        Path(path).write_text('"age",sex,age\n1,x,2\n')
+    elif kind == "tsv":
+        Path(path).write_text("age\tsex\tAge\n1\tx\t2\n")
+    elif kind == "csv.gz":
+        Path(path).write_bytes(gzip.compress(b"sex;age;age\nx;1;2\n"))
+    else:
+        return {"pandas": two.to_pandas, "pyarrow": lambda: two}[kind]()
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "tsv", "csv.gz", "pandas", "pyarrow"])
+def test_column_names_must_differ(tmp_path, kind):
+    with pytest.raises(InvalidInput, match=r"different names.*'age'"):
+        open_table(repeated(kind, tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_column_names_must_differ_in_spark_too(spark, tmp_path, kind):
+    del spark  # the session that is used
+    reason = r"different names.*'age'" if kind == "csv" else "could not be read"
+    with pytest.raises(InvalidInput, match=reason):
+        open_table(repeated(kind, tmp_path), "spark")
+
+
+def test_names_inside_structures_are_no_columns(tmp_path):
+    inner = pa.array([{"age": 1, "more": [{"age": 2}]}])
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": inner, "age": [1], "b": inner, "sex": ["x"]}), path)
+    with open_table(path) as table:
+        assert list(table.kinds) == ["a", "age", "b", "sex"]

@@ -62,7 +62,8 @@ Bin = Annotated[
         "--bin",
         metavar="COLUMN=BINS",
         help="How a numeric column becomes symbols: age=0,18,65 (edges), age=width:10, class=each "
-        "(every whole number), age=quantiles:4 (edges from the data).",
+        "(every whole number), age=quantiles:4 (edges from the data). Dates: born=month (day, "
+        "quarter, year), born=width:7 (days), born=2024-01-01,2024-07-01.",
     ),
 ]
 Missing = Annotated[

@@ -4,6 +4,7 @@ import glob
 import os
 import re
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +22,7 @@ __all__ = [
     "file_format",
     "parse_postgres",
     "parse_source",
+    "refuse_repeated",
     "split_database",
     "split_name",
 ]
@@ -127,6 +129,25 @@ def parse_source(source: Any, engine: str | None = None) -> Source:
             "Leave the engine out."
         )
     return found
+
+
+def refuse_repeated(names: Iterable[str], about: str) -> None:
+    """Refuse column names that come twice: DuckDB would rename one, Spark would read neither.
+
+    Upper and lower case are the same to both.
+    """
+    seen: dict[str, str] = {}
+    twice: dict[str, None] = {}
+    for name in names:
+        if name and name.casefold() in seen:
+            twice |= dict.fromkeys((seen[name.casefold()], name))
+        seen.setdefault(name.casefold(), name)
+    if twice:
+        raise InvalidInput(
+            "columns must have different names (in more than upper and lower case); "
+            f"{', '.join(map(repr, twice))} of {about} come twice or differ in case only. "
+            "Rename them."
+        )
 
 
 def _engine_of(source: Source) -> str:

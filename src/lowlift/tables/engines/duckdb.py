@@ -1,5 +1,6 @@
 """Files, DuckDB databases and frames in memory, read by DuckDB in this process."""
 
+import csv
 import gzip
 import hashlib
 import re
@@ -20,7 +21,7 @@ from lowlift.tables.engines import RowPlan, Rows, Spool, Values
 from lowlift.tables.engines.sandbox import Sandbox, said
 from lowlift.tables.outputs import INTEGER_TYPES
 from lowlift.tables.queries import bound, by_output, in_order, named
-from lowlift.tables.sources import DatabaseFile, Files, Frame
+from lowlift.tables.sources import DatabaseFile, Files, Frame, refuse_repeated
 
 __all__ = [
     "DuckDB",
@@ -116,6 +117,22 @@ def _is_quoted(path: str) -> bool:
     return bool(re.fullmatch(rb'(?:\xef\xbb\xbf)?"(?:[^"]|"")*"', line))
 
 
+def _header(path: str, delimiter: str) -> list[str]:
+    """Return the names in the first record of a CSV, as they are written; none if it has none."""
+    opened = gzip.open if path.endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        try:
+            return next(csv.reader(file, delimiter=delimiter), [])
+        except (OSError, EOFError, zlib.error, UnicodeError, csv.Error):
+            return []  # DuckDB refuses it when it reads on
+
+
+def _frame_names(frame: Any) -> list[str]:
+    """Return the names of a frame's columns, as it has them."""
+    names = frame.columns if hasattr(frame, "to_numpy") else frame.schema.names
+    return [str(name) for name in names]
+
+
 def attach(path: Path, name: str, *, read_only: bool) -> str:
     """Return the statement that attaches a database file."""
     place = DUCKDB.sql(exp.Literal.string(str(path.resolve())))
@@ -189,8 +206,10 @@ class DuckDB:
         elif isinstance(self.source, Files):
             self._view(self._scan(self.source))
         elif self.source.library == "duckdb":
+            refuse_repeated(self.source.value.columns, self.description)
             self._view(read_parquet([self._spooled(self.source.value)]))
         else:
+            refuse_repeated(_frame_names(self.source.value), self.description)
             self.sandbox.register("source", self.source.value)
 
     def reattach(self) -> None:
@@ -215,9 +234,22 @@ class DuckDB:
             suffix = ".csv.gz" if files.paths[0].name.lower().endswith(".gz") else ".csv"
         links = [self.sandbox.link(path, f"in{k}{suffix}") for k, path in enumerate(files.paths)]
         if files.format == "parquet":
+            refuse_repeated(self._parquet_names(links[0]), self.description)
             return read_parquet(links)
         known = "\t" if ".tsv" in files.paths[0].suffixes else "," if files.is_text else None
-        return self._sniffed(links, known or self._delimiter(links[0]), is_text=files.is_text)
+        delimiter = known or self._delimiter(links[0])
+        refuse_repeated(_header(links[0], delimiter), self.description)
+        return self._sniffed(links, delimiter, is_text=files.is_text)
+
+    def _parquet_names(self, link: str) -> Iterator[str]:
+        """Return the names of the columns as the file has them, without those inside structures."""
+        schema = call("parquet_schema", exp.Literal.string(link))
+        inside = 0
+        _root, *rows = self.sandbox.run(exp.select("name", "num_children").from_(schema))
+        for name, children in rows:
+            if inside == 0:
+                yield str(name)
+            inside = max(inside - 1, 0) + int(children or 0)
 
     def _sniffed(self, links: Sequence[str], delimiter: str, *, is_text: bool) -> Expression:
         """Tell the types once, so that every later query reads the file the same way."""

@@ -25,7 +25,7 @@ from lowlift.tables.dialects import SPARK, Expression, call
 from lowlift.tables.engines import RowPlan, Rows, Spool, Values
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.queries import by_output, id_faults, named
-from lowlift.tables.sources import Frame, SparkTable, split_name
+from lowlift.tables.sources import Frame, SparkTable, refuse_repeated, split_name
 
 __all__ = ["CSV", "Spark", "local_files", "refusing"]
 
@@ -104,6 +104,7 @@ class Spark:
         try:
             with refusing(self.description):
                 self.frame = self._read(source)
+                refuse_repeated(self.frame.columns, self.description)
                 self.table: Expression = self.view(self.frame)
                 self.files = local_files(self.frame)
             self.kinds: Mapping[str, str] = {
@@ -111,7 +112,6 @@ class Spark:
                 for name, shown in self.frame.dtypes
             }
             self._stamps = self._stamped()
-            self._refuse_doubles()
         except BaseException:
             self.close()
             raise
@@ -135,6 +135,9 @@ class Spark:
             "nullValue": secrets.token_hex(16),
             "sep": "\t" if ".tsv" in path.lower() else ",",
         }
+        # Spark would number names that come twice.
+        first = self.session.read.options(**{**options, "header": False}).csv(path).first()
+        refuse_repeated((str(name) for name in first or ()), self.description)
         reader = self.session.read.options(**options)
         schema = reader.csv(path, inferSchema=True).schema
         whole = [f.name for f in schema.fields if f.dataType.simpleString() in {"int", "bigint"}]
@@ -149,14 +152,6 @@ class Spark:
                 if is_padded:
                     schema[name].dataType = StringType()
         return reader.schema(schema).csv(path)
-
-    def _refuse_doubles(self) -> None:
-        names = [name.casefold() for name in self.kinds]
-        if len(set(names)) < len(self.frame.columns):
-            raise InvalidInput(
-                "columns must have names that differ by more than upper and lower case; "
-                f"some of {self.description} do not."
-            )
 
     def view(self, frame: DataFrame) -> exp.Table:
         """Give a frame a name for queries."""
