@@ -27,6 +27,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 ENCODINGS = ("codes", "groups", "values")
+#: Groups whose texts need more bytes than this in all, and than this in a row, are not written.
+_MOST_TEXT, _MOST_TEXT_PER_ROW = 1 << 28, 1000
 
 #: The channel of `values` has one entry per pair of symbols that share an output.
 MOST_ENTRIES = 1 << 21
@@ -124,7 +126,7 @@ def is_deterministic(channel: Channel) -> bool:
 
 
 def default_encoding(release: Release) -> str:
-    """Return "groups" when the release merges values, else "codes".
+    """Return "groups" for a release that merges values with texts not too long, else "codes".
 
     Examples
     --------
@@ -133,7 +135,25 @@ def default_encoding(release: Release) -> str:
     >>> default_encoding(Release.of(joint, Channel.identity(joint), LIP(1.0)))
     'groups'
     """
-    return "groups" if is_deterministic(release.channel) else "codes"
+    is_short = is_deterministic(release.channel) and not _is_too_long(*_group_sizes(release))
+    return "groups" if is_short else "codes"
+
+
+def _group_sizes(release: Release) -> tuple[int, int, int]:
+    """Return the bytes of the longest group's text, of all rows' texts, and the rows."""
+    joint, channel = release.joint, release.channel
+    if not joint.is_counted:
+        return 0, 0, 0
+    x_bytes = np.array([len(text_of(label).encode()) + 2 for label in joint.x_labels], np.int64)
+    x_rows = np.asarray(joint.counts, np.int64).sum(axis=0)
+    y_bytes, y_rows = np.zeros((2, channel.n_y), np.int64)
+    np.add.at(y_bytes, channel.entry_outputs, x_bytes[channel.members])
+    np.add.at(y_rows, channel.entry_outputs, x_rows[channel.members])
+    return int(y_bytes.max()), int(y_bytes @ y_rows), int(x_rows.sum())
+
+
+def _is_too_long(_longest: int, total: int, rows: int) -> bool:
+    return total > _MOST_TEXT and total > _MOST_TEXT_PER_ROW * rows
 
 
 def encode(release: Release, name: str) -> Encoded:
@@ -151,8 +171,8 @@ def encode(release: Release, name: str) -> Encoded:
     Raises
     ------
     InvalidInput
-        For another name, groups of a channel that draws, or values of a channel that links more
-        than 2**21 pairs of symbols through its outputs.
+        For another name, groups of a channel that draws or whose texts are too long, or values of
+        a channel that links more than 2**21 pairs of symbols through its outputs.
     BoundViolated
         When what would be published does not satisfy the criterion by its own exact audit.
 
@@ -192,6 +212,13 @@ def encode(release: Release, name: str) -> Encoded:
             "groups need a channel that merges values and draws nothing; this one draws. "
             "Use the encoding codes or values."
         )
+    sizes = _group_sizes(release) if name == "groups" else (0, 0, 0)
+    if _is_too_long(*sizes):
+        raise InvalidInput(
+            f"groups must be short enough to be written in every row; here one has up to "
+            f"{_shown_bytes(sizes[0])}, and all rows together {_shown_bytes(sizes[1])}. Use the "
+            "encoding codes, whose codebook lists each group once, or the encoding values."
+        )
     if name == "values":
         return Encoded(name, _release_values(release))
     if not release.audit.is_satisfied:
@@ -200,6 +227,13 @@ def encode(release: Release, name: str) -> Encoded:
             f"of {release.channel.n_y} outputs break it. Use a mechanism that repairs it."
         )
     return Encoded(name, release)
+
+
+def _shown_bytes(size: int) -> str:
+    for unit, name in ((10**9, "GB"), (10**6, "MB")):
+        if size >= unit:
+            return f"{size / unit:,.1f} {name}"
+    return f"{size / 1000:,.1f} kB"
 
 
 def _release_values(release: Release) -> Release:

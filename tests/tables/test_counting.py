@@ -3,11 +3,12 @@
 import math
 from collections import Counter
 
+import duckdb
 import numpy as np
 import pytest
 
 from lowlift import InvalidInput, Joint
-from lowlift.tables import Column, Each, Edges, Quantiles, Width, open_table, read_joint
+from lowlift.tables import Column, Counts, Each, Edges, Quantiles, Width, open_table, read_joint
 
 NAMES = [
     '"; drop table t; --',
@@ -228,20 +229,29 @@ def test_a_column_of_another_kind_is_refused(files):
 def test_other_types_are_named_and_refused(store):
     source = store.put({"when": ("timestamp", ["2020-01-01 10:00:00"]), "n": ("integer", [1])})
     with open_table(source, store.engine) as table:
-        assert table.kinds["when"] == "other"
-        with pytest.raises(InvalidInput, match="a timestamp: to a date"):
+        assert table.kinds["when"] == "timestamp"
+        with pytest.raises(InvalidInput, match="timestamps and must have declared bins"):
             table.column("when")
         with pytest.raises(InvalidInput, match="must have declared bins"):
             table.column("n")
 
 
-def test_too_many_groups_are_an_error(store):
-    source = store.put({"n": ("integer", range(50))})
+def test_too_many_groups_are_an_error_with_their_number_and_columns(store):
+    source = store.put({"n": ("integer", range(50)), "z": ("text", ["a", "b"] * 25)})
     with open_table(source, store.engine) as table:
-        column = table.column("n", Each())
-        assert len(table.count([column], most=50).counts) == 50
-        with pytest.raises(InvalidInput, match="at most 49 combinations"):
-            table.count([column], most=49)
+        columns = [table.column("z"), table.column("n", Each())]
+        assert len(table.count(columns, most=50).counts) == 50
+        reason = r"at most 49 combinations.*they have 50 \('n' has 50, 'z' has 2\)"
+        with pytest.raises(InvalidInput, match=reason):
+            table.count(columns, most=49)
+
+
+def test_a_million_values_are_refused_by_the_engine(tmp_path, monkeypatch):
+    path = tmp_path / "t.parquet"
+    duckdb.sql("SELECT i::VARCHAR AS x FROM range(1000000) t(i)").write_parquet(str(path))
+    monkeypatch.setattr(Counts, "from_rows", lambda *_: pytest.fail("counted in Python"))
+    with open_table(path) as table, pytest.raises(InvalidInput, match=r"they have 1,000,000"):
+        table.count([table.column("x")])
 
 
 def test_an_empty_table_is_refused(store):

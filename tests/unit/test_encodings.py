@@ -328,3 +328,30 @@ def test_what_is_encoded_is_allowed_by_an_exact_check_that_is_not_lowlifts(relea
         assert 0 <= encoded.share_changed <= 1
         if name == "values":
             assert law_error(encoded) <= 2.0**-24
+
+
+def wide(rows):
+    """A release that merges 2,000 symbols with labels of 20 bytes into one output."""
+    joint = ll.Joint.from_counts(
+        np.full((2, 2000), rows), x_labels=[f"{x:020}" for x in range(2000)]
+    )
+    return ll.Release.of(joint, ll.Channel.from_blocks(joint, [range(2000)]), ll.LIP(1.0))
+
+
+def test_groups_that_would_fill_the_disk_are_refused_before_they_are_written():
+    with pytest.raises(InvalidInput, match=r"up to 44\.0 kB, and all rows together 528\.0 MB"):
+        encode(wide(3), "groups")
+    assert default_encoding(wide(3)) == "codes"
+    assert encode(wide(3), "codes").texts == ("0",)
+
+
+def test_long_groups_of_few_rows_are_written():
+    assert default_encoding(wide(1)) == "groups"
+    assert len(encode(wide(1), "groups").texts[0]) == 44_000
+
+
+def test_short_groups_of_many_rows_are_written():
+    joint = ll.Joint.from_counts([[10**8, 10**8], [10**8, 10**8]], x_labels="ab")
+    merged = ll.Release.of(joint, ll.Channel.from_blocks(joint, [[0, 1]]), ll.LIP(1.0))
+    assert default_encoding(merged) == "groups"
+    assert encode(merged, "groups").texts == ("{a, b}",)

@@ -113,10 +113,11 @@ def audit(
         columns = {name: screens.audit_data(part) for name, part in found.columns}
         data = screens.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
         data |= {"rows": found.spec.rows, "columns": columns}
-        data |= {"sample": screens.interval_data(found.intervals)}
+        data |= {"sample": screens.interval_data(found.intervals), "warnings": found.warnings}
         screens.print_json(data | pages.data)
     else:
         screens.audit_screen(found)
+        screens.warn(found.warnings)
         pages.say()
     raise typer.Exit(0 if found.is_satisfied else 1)
 
@@ -204,12 +205,12 @@ def design(
         )
     if not made.is_satisfied:
         raise BoundViolated(f"{made.chosen.name} found no release that satisfies {bound}.")
-    warnings: list[str] = []
+    warnings = list(made.warnings)
     book = codebook_of(made, round_to) if public is not None else None
     made.release.to_json(out)
     if book is not None and public is not None:
         book.to_json(public)
-        warnings = list(book.warnings)
+        warnings += book.warnings
     pages.write(lambda: report_of(made, round_to=round_to))
     if json:
         files = {"release": str(out), "codebook": None if public is None else str(public)}

@@ -15,6 +15,7 @@ __all__ = [
     "count",
     "different",
     "drawn",
+    "groups",
     "id_faults",
     "in_order",
     "named",
@@ -22,6 +23,7 @@ __all__ = [
     "rows",
     "symbol",
     "symbols",
+    "symbols_counted",
     "values_counted",
 ]
 
@@ -46,21 +48,39 @@ def rows(table: Expression) -> exp.Select:
 
 def count(columns: Sequence[Column], table: Expression, dialect: Dialect, most: int) -> exp.Select:
     """Count the rows of each symbol: c0, c1, ..., n; at most `most` + 1 groups."""
-    keys = [_key(column, dialect) for column in columns]
     places = [f"c{k}" for k in range(len(columns))]
-    values = exp.select(*(key.as_(place) for key, place in zip(keys, places, strict=True))).from_(
-        table.copy()
-    )
-    groups = (
-        exp.select(*map(named, places), exp.Count(this=exp.Star()).as_("n"))
-        .from_(values.subquery("v"))
-        .group_by(*map(named, places))
-    )
     return (
         exp.select(*(exp.cast(named(place), "text") for place in places), named("n"))
-        .from_(groups.subquery("g"))
+        .from_(_grouped(columns, table, dialect).subquery("g"))
         .limit(most + 1)
     )
+
+
+def _grouped(columns: Sequence[Column], table: Expression, dialect: Dialect) -> exp.Select:
+    places = [f"c{k}" for k in range(len(columns))]
+    return (
+        exp.select(*map(named, places), exp.Count(this=exp.Star()).as_("n"))
+        .from_(_keys(columns, table, dialect).subquery("v"))
+        .group_by(*map(named, places))
+    )
+
+
+def _keys(columns: Sequence[Column], table: Expression, dialect: Dialect) -> exp.Select:
+    keys = (_key(column, dialect).as_(f"c{k}") for k, column in enumerate(columns))
+    return exp.select(*keys).from_(table.copy())
+
+
+def groups(columns: Sequence[Column], table: Expression, dialect: Dialect) -> exp.Select:
+    """Count the combinations of symbols."""
+    return rows(_grouped(columns, table, dialect).subquery("g"))
+
+
+def symbols_counted(columns: Sequence[Column], table: Expression, dialect: Dialect) -> exp.Select:
+    """Count the different symbols of each column that are not missing."""
+    counts = (
+        exp.Count(this=exp.Distinct(expressions=[named(f"c{k}")])) for k in range(len(columns))
+    )
+    return exp.select(*counts).from_(_keys(columns, table, dialect).subquery("v"))
 
 
 def _key(column: Column, dialect: Dialect) -> Expression:

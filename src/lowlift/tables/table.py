@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from math import ceil
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
@@ -22,7 +22,8 @@ if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
 
 __all__ = ["Table", "open_table", "read_joint"]
 
-_MOST_GROUPS = 5_000_000
+#: Combinations of values to accept: more take minutes to count here and longer to design for.
+_MOST_GROUPS = 500_000
 
 
 def open_table(source: Any, engine: str | None = None, *, is_text: bool = False) -> "Table":
@@ -273,11 +274,23 @@ class Table:
         query = queries.count(columns, self._engine.table, self._engine.dialect, most)
         found = self._engine.fetch(query)
         if len(found) > most:
-            raise InvalidInput(
-                f"columns {', '.join(map(repr, names))} must have at most {most} combinations of "
-                "values; they have more. Use fewer columns or wider bins."
-            )
+            self._refuse_many(columns, most)
         return Counts.from_rows(columns, found, missing)
+
+    def _refuse_many(self, columns: Sequence[Column], most: int) -> NoReturn:
+        """Refuse columns with too many combinations, and say which have the most values."""
+        from lowlift.tables import queries
+
+        table, dialect = self._engine.table, self._engine.dialect
+        groups = int(self._engine.fetch(queries.groups(columns, table, dialect))[0][0])
+        sizes = self._engine.fetch(queries.symbols_counted(columns, table, dialect))[0]
+        ranked = sorted(zip(map(int, sizes), (c.name for c in columns), strict=True), reverse=True)
+        shown = ", ".join(f"{name!r} has {size:,}" for size, name in ranked[:3])
+        raise InvalidInput(
+            f"columns {', '.join(repr(c.name) for c in columns)} must have at most {most:,} "
+            f"combinations of values; they have {groups:,} ({shown}). Leave out the columns with "
+            "the most values, or give numbers and dates wider bins."
+        )
 
     def apply(
         self,

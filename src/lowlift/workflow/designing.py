@@ -11,6 +11,7 @@ from lowlift.joint import Joint
 from lowlift.measures import bayes_vulnerability
 from lowlift.release import Release
 from lowlift.sampling import LiftIntervals, lift_intervals
+from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
 from lowlift.workflow.columns import Asked, Spec, count_table, per_column
 
@@ -34,6 +35,8 @@ class TableAudit:
     #: The verdict on each sensitive column alone, when there are several.
     columns: tuple[tuple[str, Audit], ...]
     intervals: LiftIntervals
+    #: What the counts say against the columns.
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_satisfied(self) -> bool:
@@ -51,6 +54,8 @@ class Design:
     encoded: Encoded
     columns: tuple[tuple[str, Audit], ...]
     intervals: LiftIntervals
+    #: What the counts say against the columns.
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_satisfied(self) -> bool:
@@ -78,6 +83,7 @@ def audit_counted(joint: Joint, spec: Spec, criterion: Criterion) -> TableAudit:
         audit(joint, channel, criterion),
         per_column(joint, channel, criterion, spec),
         lift_intervals(joint, channel),
+        cautions(joint, spec.sensitive, spec.released),
     )
 
 
@@ -136,6 +142,7 @@ def design_counted(
         encoded,
         per_column(joint, encoded.release.channel, criterion, spec),
         lift_intervals(joint, encoded.release.channel),
+        cautions(joint, spec.sensitive, spec.released),
     )
 
 

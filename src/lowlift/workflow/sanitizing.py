@@ -119,7 +119,7 @@ def publish(
     made.release.to_json(files["release"])
     book.to_json(files["codebook"])
     found = verify(str(files["release"]), against=source, published=target, engine=engine)
-    return Sanitized(made, written, found, files, tuple(book.warnings))
+    return Sanitized(made, written, found, files, (*made.warnings, *book.warnings))
 
 
 def _beside(target: str) -> dict[str, Path]:
