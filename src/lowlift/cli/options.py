@@ -115,6 +115,14 @@ Encoding = Annotated[
         "values drawn in the original columns. For example: --encoding values",
     ),
 ]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="Write an apostrophe before published texts that a spreadsheet would run as formulas "
+        "(=, +, -, @); the release and the codebook know of it.",
+    ),
+]
 TimeLimit = Annotated[
     float, typer.Option(help="Seconds for searches, which then give the best so far, e.g. 30.")
 ]
@@ -164,7 +172,12 @@ def bound_of(
 
 
 def asked_of(
-    sensitive: list[str], released: list[str], bins: list[str] | None, missing: str
+    sensitive: list[str],
+    released: list[str],
+    bins: list[str] | None,
+    missing: str,
+    *,
+    escape_formulas: bool = False,
 ) -> "Asked":
     """Return the columns that the options name."""
     from lowlift.errors import InvalidInput
@@ -175,4 +188,4 @@ def asked_of(
     names = [name for name, _ in parsed]
     if len(set(names)) < len(names):
         raise InvalidInput("bins are given twice for the same column.")
-    return Asked(tuple(sensitive), tuple(released), dict(parsed), missing)
+    return Asked(tuple(sensitive), tuple(released), dict(parsed), missing, escape_formulas)

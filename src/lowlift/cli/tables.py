@@ -170,6 +170,7 @@ def design(
     alpha: o.Alpha = None,
     mechanism: o.MechanismName = "auto",
     encoding: o.Encoding = None,
+    escape_formulas: o.EscapeFormulas = False,
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
     report: o.ReportFile = None,
@@ -191,7 +192,7 @@ def design(
     others = [out] if public is None else [out, public]
     pages = Pages(report, report_public, *others, force=force, source=source)
     bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
-    asked = o.asked_of(sensitive, released, bins, missing)
+    asked = o.asked_of(sensitive, released, bins, missing, escape_formulas=escape_formulas)
     with _searching(json) as progress:
         made = run(
             source,
@@ -275,6 +276,7 @@ def sanitize(
     alpha: o.Alpha = None,
     mechanism: o.MechanismName = "auto",
     encoding: o.Encoding = None,
+    escape_formulas: o.EscapeFormulas = False,
     round_to: _RoundTo = None,
     time_limit: o.TimeLimit = 60.0,
     keep: _Keep = None,
@@ -301,7 +303,7 @@ def sanitize(
     beside = [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
     pages = Pages(report, report_public, Path(out), *beside, force=force, source=source)
     bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
-    asked = o.asked_of(sensitive, released, bins, missing)
+    asked = o.asked_of(sensitive, released, bins, missing, escape_formulas=escape_formulas)
     options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)
     with _searching(json) as searching, _drawing(json) as drawing:
         made = run(

@@ -16,6 +16,7 @@ from lowlift.files import write_text
 from lowlift.joint import Joint, Label
 from lowlift.release import Release
 from lowlift.tables import Column, Counts, Draw, Each, Output, OutputColumn, Table, open_table
+from lowlift.tables.formulas import escaped
 from lowlift.version import __version__
 from lowlift.workflow.columns import Spec, check_kinds, per_column, quiet_joint
 from lowlift.workflow.keys import KEY_SIZE, subkey_of
@@ -366,17 +367,20 @@ def output_columns(encoded: Encoded, spec: Spec) -> tuple[OutputColumn, ...]:
     names = [column.name for column in spec.released]
     if encoded.name == "codes":
         return (OutputColumn("code", "integer", tuple(str(y) for y in range(len(labels)))),)
+    found: tuple[OutputColumn, ...]
     if encoded.name == "groups":
-        return (OutputColumn("+".join(names), "text", encoded.texts),)
-    parts = [label if isinstance(label, tuple) else (label,) for label in labels]
-    return tuple(
-        OutputColumn(
-            column.name,
-            column.output_kind,
-            tuple(_text(column, part[k]) for part in parts),
+        found = (OutputColumn("+".join(names), "text", encoded.texts),)
+    else:
+        parts = [label if isinstance(label, tuple) else (label,) for label in labels]
+        found = tuple(
+            OutputColumn(
+                column.name,
+                column.output_kind,
+                tuple(_text(column, part[k]) for part in parts),
+            )
+            for k, column in enumerate(spec.released)
         )
-        for k, column in enumerate(spec.released)
-    )
+    return tuple(map(escaped, found)) if spec.escape_formulas else found
 
 
 def _text(column: Column, label: Label) -> str | None:

@@ -42,12 +42,15 @@ class Asked:
         How numeric columns become symbols, by name.
     missing
         What a missing value is: "value" (a symbol of its own), "drop" or "error".
+    escape_formulas
+        Whether an apostrophe is written before published texts that a spreadsheet would run.
     """
 
     sensitive: tuple[str, ...]
     released: tuple[str, ...]
     bins: Mapping[str, Bins] = field(default_factory=dict)
     missing: str = "value"
+    escape_formulas: bool = False
 
     def __post_init__(self) -> None:
         names = (*self.sensitive, *self.released)
@@ -83,9 +86,13 @@ class Spec:
     encoding: str = ""
     #: Columns whose bins were taken from the data, on request.
     from_data: tuple[str, ...] = ()
+    #: Whether published texts that a spreadsheet would run as formulas are escaped.
+    escape_formulas: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for a file."""
+        # Written only where it says something: other files stay as earlier versions read them.
+        escaped = {"escape_formulas": True} if self.escape_formulas else {}
         return {
             "sensitive": [column.to_dict() for column in self.sensitive],
             "released": [column.to_dict() for column in self.released],
@@ -95,6 +102,7 @@ class Spec:
             "sha256": self.sha256,
             "encoding": self.encoding,
             "from_data": list(self.from_data),
+            **escaped,
         }
 
     @classmethod
@@ -121,6 +129,7 @@ class Spec:
                 saved["sha256"],
                 str(saved["encoding"]),
                 tuple(str(name) for name in saved["from_data"]),
+                saved.get("escape_formulas", False) is True,
             )
             refuse_unknown(saved, found.to_dict(), "the table's columns in the release")
         except InvalidInput:
@@ -177,6 +186,7 @@ def count(table: Table, asked: Asked) -> tuple[Joint, Spec]:
         counts.rows,
         table.sha256(),
         from_data=tuple(n for n, bins in asked.bins.items() if isinstance(bins, Quantiles)),
+        escape_formulas=asked.escape_formulas,
     )
     return joint_of(counts, len(sensitive)), spec
 

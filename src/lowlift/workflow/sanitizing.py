@@ -9,6 +9,7 @@ from lowlift.codebook import Codebook
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.files import check_writable
+from lowlift.tables.formulas import formula_warnings
 from lowlift.workflow.applying import Options, Receipt, apply, output_columns, receipt_path
 from lowlift.workflow.checking import Verification, verify
 from lowlift.workflow.choices import Progress
@@ -119,7 +120,9 @@ def publish(
     made.release.to_json(files["release"])
     book.to_json(files["codebook"])
     found = verify(str(files["release"]), against=source, published=target, engine=engine)
-    return Sanitized(made, written, found, files, (*made.warnings, *book.warnings))
+    columns = output_columns(made.encoded, made.spec)
+    warnings = (*made.warnings, *formula_warnings(columns, target), *book.warnings)
+    return Sanitized(made, written, found, files, warnings)
 
 
 def _beside(target: str) -> dict[str, Path]:
