@@ -85,7 +85,6 @@ class Engine(Protocol):
     Every error is `InvalidInput` with no value of the table in it.
     """
 
-    dialect: Dialect
     description: str
     #: The kind of each column, in the table's order.
     kinds: Mapping[str, str]
@@ -93,6 +92,10 @@ class Engine(Protocol):
     has_order: bool
     #: How the table is called in a query.
     table: Expression
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the engine writes what the queries need."""
 
     def fetch(self, query: Expression, values: Values | None = None) -> Rows:
         """Run a query whose answer is small and return its rows."""

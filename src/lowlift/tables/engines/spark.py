@@ -184,7 +184,7 @@ class Spark:
             self.session.catalog.dropTempView(table.name)
 
     @contextmanager
-    def drawing(self, plan: RowPlan) -> Iterator[tuple[Expression, Values]]:
+    def drawing(self, plan: RowPlan) -> Iterator[tuple[exp.Select, Values]]:
         """Lend the query that draws the rows of a plan, and what to bind to it.
 
         Spark writes bound values into its plans, which its UI and event log show. The key is
