@@ -56,6 +56,8 @@ _CHUNK = 24
 #: Symbols or starts that one thread takes at a time.
 STEP = 50
 _POINTS = 400
+#: Pivots per node of a proof.
+_PIVOTS = 300
 #: Up to this many symbols a proof is too short to be worth a thread, or a question.
 _SMALL = 24
 #: Nodes per part that such a proof may take before it is asked about.
@@ -191,7 +193,7 @@ def prove_floor(
         points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
         bounding.prove(
             polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi, cut,
-            keys[which], lows[which], highs[which], limit, *polytope.start, stop,
+            keys[which], lows[which], highs[which], limit, _PIVOTS, *polytope.start, stop,
             bounds[which], nodes[which], points, values,
         )  # fmt: skip
         kept = values < -1e-8
@@ -245,17 +247,23 @@ def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
 
 def coordinate_bounds(polytope: Polytope, jobs: int = 1) -> Floats:
     """Return proven upper bounds of each coordinate over the outer polytope, (|X|,)."""
-    from lowlift.kernels import pricing
+    from lowlift.kernels import lp
+
+    r, n = polytope.rows.shape
 
     def part(symbols: Ints) -> Floats:
-        return pricing.largest_coordinates(
-            polytope.rows,
-            polytope.largest,
-            polytope.outer_lo,
-            polytope.outer_hi,
-            symbols,
-            *polytope.start,
-        )
+        tableau, basis, place = (array.copy() for array in polytope.start)
+        x, net, cost, y = np.empty(n + r), np.empty(n), np.zeros(n), np.empty(r)
+        out = np.ones(len(symbols))
+        for k, symbol in enumerate(symbols.tolist()):
+            cost[symbol] = -1.0
+            _, bound, _, _ = lp.minimise(
+                polytope.rows, polytope.largest, tableau, basis, place, cost,
+                polytope.outer_lo, polytope.outer_hi, math.inf, 500, x, net, y,
+            )  # fmt: skip
+            out[k] = min(1.0, -bound)
+            cost[symbol] = 0.0
+        return out
 
     symbols = np.arange(polytope.n_x)
     if polytope.n_x <= STEP:

@@ -19,7 +19,7 @@ from lowlift.certificates import (
     prove_floor,
 )
 from lowlift.kernels import pricing
-from lowlift.mechanisms.master import Atom, Master, Mixture
+from lowlift.mechanisms.master import Atom, Master, Mixture, mix
 from lowlift.polytope import MARGIN, Polytope
 
 __all__ = ["Outcome", "optimise", "split_support"]
@@ -27,7 +27,8 @@ __all__ = ["Outcome", "optimise", "split_support"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _TOLERANCE = 1e-8
-_STEPS = 10
+#: Linear programs per start, and pivots in each, at the most.
+_STEPS, _PIVOTS = 10, 500
 #: After a proof of so few nodes, the goal itself is tried next.
 _QUICK = 100_000
 #: Tangents that proofs rest on are kept up to this many rows: one dropped may be met again.
@@ -103,8 +104,8 @@ class _Search:
         self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
         self.blocks = blocks
         if polytope.is_box:
-            first, second, share = pricing.pairs(polytope.rows, *polytope.inner)
-            self.pairs = first, second, share
+            *found, count = pricing.pairs(polytope.rows, *polytope.inner)
+            first, second, share = self.pairs = tuple(part[:count] for part in found)
             self.pair_cost = -(share * np.log(share) + (1 - share) * np.log(1 - share))
 
     # ---- what is where
@@ -141,7 +142,7 @@ class _Search:
         atoms[first, columns], atoms[second, columns] = share, 1 - share
         if not atoms.shape[1] or not atoms.any(axis=1).all():
             return None
-        is_solved, beta, pi = pricing.mix(atoms, polytope.p_x)
+        is_solved, beta, pi = mix(atoms, polytope.p_x)
         beta[beta <= 1e-11] = 0.0
         if not is_solved or np.abs(atoms @ beta - polytope.p_x).max() > 1e-12:
             return None
@@ -207,7 +208,7 @@ class _Search:
                 return some[:0], np.zeros(0)
             return pricing.linearise(
                 polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi,
-                pi, some, *polytope.start, _STEPS,
+                pi, some, *polytope.start, _STEPS, _PIVOTS,
             )  # fmt: skip
 
         parts = np.split(starts, range(STEP, len(starts), STEP))

@@ -1,5 +1,6 @@
 """The linear program that mixes atoms: ``min sum beta H(v)``, ``sum beta v = P_X``, by HiGHS."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -8,7 +9,7 @@ import numpy.typing as npt
 
 from lowlift.errors import SolverFailed
 
-__all__ = ["Atom", "Master", "Mixture"]
+__all__ = ["Atom", "Master", "Mixture", "mix"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 #: A posterior: numbers of symbols, and their shares.
@@ -120,3 +121,20 @@ class Master:
 def _atom_of(v: Floats) -> Atom:
     members = np.flatnonzero(v > _NONE)
     return members, v[members] / v[members].sum()
+
+
+def mix(atoms: Floats, p_x: Floats) -> tuple[bool, Floats, Floats]:
+    """Solve ``min sum beta H(v)`` with ``sum beta v = p_x`` for a few atoms: the columns, (|X|, k).
+
+    Returns whether it was solved, beta (k,), and the duals (|X|,).
+    """
+    from lowlift.kernels import lp
+
+    n, k = atoms.shape
+    cost = -(atoms * np.log(np.where(atoms > 0, atoms, 1.0))).sum(axis=0)
+    lo, hi = np.concatenate([np.zeros(k), p_x]), np.concatenate([np.ones(k), p_x])
+    x, net, y = np.zeros(k + n), np.zeros(k), np.zeros(n)
+    status, *_ = lp.minimise(
+        atoms, np.ones(n), *lp.fresh_tableau(atoms), cost, lo, hi, math.inf, 2000, x, net, y
+    )
+    return status == lp.OPTIMAL, np.maximum(x[:k], 0.0), y

@@ -101,14 +101,14 @@ def _best_arrangement(joint: Joint, criterion: Criterion, groups: Groups) -> lis
     sums = partitions.subset_sums(columns)
     p_y = sums.sum(axis=0) / joint.total
     p_y[0] = 1.0  # the empty set, which is never a block
-    _, masks = partitions.best_partition(
+    _, masks, count = partitions.best_partition(
         _allowed(joint, criterion, groups, sums), -p_y * np.log(p_y)
     )
-    if not masks.size:
+    if not count:
         return None
     return [
         [x for k, group in enumerate(groups) if mask >> k & 1 for x in group]
-        for mask in masks.tolist()
+        for mask in masks[:count].tolist()
     ]
 
 
