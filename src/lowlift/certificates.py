@@ -27,6 +27,7 @@ from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.files import read_json
 from lowlift.joint import Joint
+from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
 
 __all__ = [
@@ -171,7 +172,8 @@ def prove_floor(
     Guarantee
         The floor is a true lower bound, for any pi and whatever stopped the search.
     """
-    from lowlift.kernels import bounding
+    prepare("search")
+    from lowlift.kernels import bounding, lp
 
     # Without a search: -log v >= -log u, so the value is at least the least -log u - pi.
     least = float((-np.log(upper) - pi).min()) - _ROUNDING
@@ -192,8 +194,8 @@ def prove_floor(
         which = slice(first, first + chunk)
         points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
         bounding.prove(
-            polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi, cut,
-            keys[which], lows[which], highs[which], limit, _PIVOTS, *polytope.start, stop,
+            lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi,
+            cut, keys[which], lows[which], highs[which], limit, _PIVOTS, *polytope.start, stop,
             bounds[which], nodes[which], points, values,
         )  # fmt: skip
         kept = values < -1e-8
@@ -247,6 +249,7 @@ def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
 
 def coordinate_bounds(polytope: Polytope, jobs: int = 1) -> Floats:
     """Return proven upper bounds of each coordinate over the outer polytope, (|X|,)."""
+    prepare("search")
     from lowlift.kernels import lp
 
     r, n = polytope.rows.shape
@@ -348,6 +351,7 @@ def verify_certificate(
     claimed = information_bound(polytope, pi, certificate.floor)
     if claimed / joint.entropy_x > certificate.upper_bound:
         return False
+    prepare("search")  # compiling is no part of the time limit
     deadline = time.monotonic() + time_limit
     proof = prove_floor(
         polytope,

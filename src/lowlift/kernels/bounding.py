@@ -16,12 +16,13 @@ allowance, and `_SLACK` covers the coefficients, each of which is off by less th
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from lowlift.kernels.compilation import helper, kernel
-from lowlift.kernels.lp import LIMIT, minimise
+from lowlift.kernels.lp import LIMIT, MINIMISE
 
 __all__ = ["DIFFUSE", "prove"]
 
@@ -322,11 +323,12 @@ def _copy_level(
 
 
 @kernel(
-    "float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], float64, "
-    "int64[::1], float64[::1], float64[::1], int64, int64, float64[:, ::1], int64[::1], int64[::1], "
+    f"{MINIMISE}, float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], "
+    "float64, int64[::1], float64[::1], float64[::1], int64, int64, float64[:, ::1], int64[::1], int64[::1], "
     "int64[::1], float64[::1], int64[::1], float64[:, ::1], float64[::1]"
 )
 def prove(
+    minimise: Callable[..., tuple[int, float, float, int]],
     rows: Floats,
     largest: Floats,
     box_lo: Floats,
@@ -351,6 +353,8 @@ def prove(
 
     Parameters
     ----------
+    minimise
+        `lp.minimise`.
     rows, largest, box_lo, box_hi
         The polytope as `lp.minimise` takes it; its first columns are v, others are auxiliary.
     pi

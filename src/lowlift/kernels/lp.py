@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from lowlift.kernels.compilation import helper, kernel
 
-__all__ = ["BEYOND", "LIMIT", "OPTIMAL", "STUCK", "bound_for", "fresh_tableau", "minimise"]
+__all__ = ["BEYOND", "LIMIT", "MINIMISE", "OPTIMAL", "STUCK", "fresh_tableau", "minimise"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -31,6 +31,12 @@ OPTIMAL, BEYOND, LIMIT, STUCK = 0, 1, 2, 3
 #: Sums may be reordered: the allowance holds for any order, and they run several times faster.
 _SUMS = {"contract", "reassoc", "nsz"}
 _UNIT = 2.0**-53
+_MINIMISE = (
+    "float64[:, ::1], float64[::1], float64[:, ::1], int64[::1], int64[::1], float64[::1], "
+    "float64[::1], float64[::1], float64, int64, float64[::1], float64[::1], float64[::1]"
+)
+#: `minimise` as an argument of other kernels, which then do not compile it again.
+MINIMISE = f"FunctionType(Tuple((int64, float64, float64, int64))({_MINIMISE}))"
 
 
 def fresh_tableau(rows: Floats) -> tuple[Floats, Ints, Ints]:
@@ -64,7 +70,7 @@ def _pivot(tableau: Floats, reduced: Floats, row: int, column: int) -> None:
 
 
 @helper(fastmath=_SUMS)
-def bound_for(
+def _bound_for(
     rows: Floats, largest: Floats, cost: Floats, lo: Floats, hi: Floats, y: Floats, net: Floats
 ) -> tuple[float, float]:
     """Return a lower bound of ``cost . v`` that holds for any y, and the error of each ``net``.
@@ -236,17 +242,14 @@ def _prove_infeasible(
             sign = 1.0 if side == 0 else -1.0
             for i in range(r):
                 y[i] = reduced[n + i] + sign * step * tableau[row, n + i]
-            bound = bound_for(rows, largest, cost, lo, hi, y, net)[0]
+            bound = _bound_for(rows, largest, cost, lo, hi, y, net)[0]
             if bound > cutoff:
                 return bound
         step *= 8.0
     return bound
 
 
-@kernel(
-    "float64[:, ::1], float64[::1], float64[:, ::1], int64[::1], int64[::1], float64[::1], "
-    "float64[::1], float64[::1], float64, int64, float64[::1], float64[::1], float64[::1]"
-)
+@kernel(_MINIMISE)
 def minimise(
     rows: Floats,
     largest: Floats,
@@ -267,7 +270,7 @@ def minimise(
     Parameters
     ----------
     rows, largest, cost, lo, hi
-        As for `bound_for`.
+        As for `_bound_for`.
     tableau, basis, place
         As `fresh_tableau` gives them; changed in place.
     cutoff
@@ -297,7 +300,7 @@ def minimise(
             if objective > cutoff + 1e-10:
                 for i in range(r):
                     y[i] = reduced[n + i]
-                bound, error = bound_for(rows, largest, cost, lo, hi, y, net)
+                bound, error = _bound_for(rows, largest, cost, lo, hi, y, net)
                 if bound > cutoff:
                     status = BEYOND
                     break
@@ -327,7 +330,7 @@ def minimise(
     if status != BEYOND:
         for i in range(r):
             y[i] = reduced[n + i]
-        bound, error = bound_for(rows, largest, cost, lo, hi, y, net)
+        bound, error = _bound_for(rows, largest, cost, lo, hi, y, net)
     for i in range(r):
         x[basis[i]] = basic[i]
     return status, bound, error, pivots

@@ -5,12 +5,13 @@ the rows are boxes of lifts (row 0 of `rows` is the sum of v, the others are lif
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from lowlift.kernels.compilation import kernel
-from lowlift.kernels.lp import OPTIMAL, minimise
+from lowlift.kernels.lp import MINIMISE, OPTIMAL
 
 __all__ = ["linearise", "pairs", "triples"]
 
@@ -19,10 +20,11 @@ Ints = npt.NDArray[np.int64]
 
 
 @kernel(
-    "float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1], "
-    "float64[:, ::1], int64[::1], int64[::1], int64, int64"
+    f"{MINIMISE}, float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], "
+    "float64[:, ::1], float64[:, ::1], int64[::1], int64[::1], int64, int64"
 )
 def linearise(
+    minimise: Callable[..., tuple[int, float, float, int]],
     rows: Floats,
     largest: Floats,
     lo: Floats,
@@ -39,6 +41,8 @@ def linearise(
 
     Parameters
     ----------
+    minimise
+        `lp.minimise`.
     rows, largest, lo, hi
         The polytope as `lp.minimise` takes it; its first columns are v.
     pi

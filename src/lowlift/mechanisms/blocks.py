@@ -12,6 +12,7 @@ from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import BuiltIn, Criterion, verdicts
 from lowlift.joint import Joint
+from lowlift.kernels.compilation import prepare
 from lowlift.partition import Partition
 from lowlift.release import Release
 
@@ -121,6 +122,7 @@ class CompiledGrower(Grower):
 
     def __init__(self, joint: Joint, criterion: BuiltIn, progress: Callable[[int], object]) -> None:
         super().__init__(joint, criterion, progress)
+        prepare("merging")
         from lowlift.kernels import merging
 
         self.kernel = merging

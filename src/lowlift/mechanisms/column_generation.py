@@ -18,7 +18,8 @@ from lowlift.certificates import (
     nmi_bound,
     prove_floor,
 )
-from lowlift.kernels import pricing
+from lowlift.kernels import lp, pricing
+from lowlift.kernels.compilation import prepare
 from lowlift.mechanisms.master import Atom, Master, Mixture, mix
 from lowlift.polytope import MARGIN, Polytope
 
@@ -88,6 +89,7 @@ class _Search:
         jobs: int,
         progress: Callable[[State], object] | None,
     ) -> None:
+        prepare("search")
         self.start, self.time_limit = time.monotonic(), time_limit
         self.polytope, self.gap, self.jobs, self.progress = polytope, gap, jobs, progress
         self.entropy = float(-(polytope.p_x * np.log(polytope.p_x)).sum())
@@ -207,8 +209,8 @@ class _Search:
             if self.left <= 0:
                 return some[:0], np.zeros(0)
             return pricing.linearise(
-                polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi,
-                pi, some, *polytope.start, _STEPS, _PIVOTS,
+                lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo,
+                polytope.inner_hi, pi, some, *polytope.start, _STEPS, _PIVOTS,
             )  # fmt: skip
 
         parts = np.split(starts, range(STEP, len(starts), STEP))
