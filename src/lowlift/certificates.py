@@ -330,13 +330,14 @@ def verify_certificate(
         raise InvalidInput(
             f'only a certificate of scope "mechanisms" can be verified; got {certificate.scope!r}.'
         )
-    if not math.isfinite(certificate.upper_bound):
-        raise InvalidInput("the certificate's bound must be a finite number.")
+    pi = np.array(certificate.duals)
+    numbers = [certificate.upper_bound, certificate.floor, *pi.flat]
+    if not np.isfinite(numbers).all():
+        raise InvalidInput("the certificate's bound, floor and duals must be finite numbers.")
     if certificate.upper_bound >= 1:
         return True  # NMI is at most 1
-    pi = np.array(certificate.duals)
-    if pi.shape != (joint.n_x,) or not (np.isfinite(pi).all() and math.isfinite(certificate.floor)):
-        raise InvalidInput(f"the certificate must have {joint.n_x} finite duals; got {pi.size}.")
+    if pi.shape != (joint.n_x,):
+        raise InvalidInput(f"the certificate must have {joint.n_x} duals; got {pi.size}.")
     polytope = Polytope(joint, criterion)
     if certificate.tangents:
         try:
@@ -349,7 +350,7 @@ def verify_certificate(
             raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
         polytope.cut(points.T)
     claimed = information_bound(polytope, pi, certificate.floor)
-    if claimed / joint.entropy_x > certificate.upper_bound:
+    if not claimed / joint.entropy_x <= certificate.upper_bound:  # or it is no number
         return False
     prepare("search")  # compiling is no part of the time limit
     deadline = time.monotonic() + time_limit

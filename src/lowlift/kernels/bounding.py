@@ -324,8 +324,8 @@ def _copy_level(
 
 @kernel(
     f"{MINIMISE}, float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], "
-    "float64, int64[::1], float64[::1], float64[::1], int64, int64, float64[:, ::1], int64[::1], int64[::1], "
-    "int64[::1], float64[::1], int64[::1], float64[:, ::1], float64[::1]"
+    "float64, int64[::1], float64[::1], float64[::1], int64, int64, float64[:, ::1], "
+    "int64[::1], int64[::1], int64[::1], float64[::1], int64[::1], float64[:, ::1], float64[::1]"
 )
 def prove(
     minimise: Callable[..., tuple[int, float, float, int]],

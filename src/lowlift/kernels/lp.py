@@ -107,7 +107,10 @@ def _bound_for(
         room += hi[j]
     for i in range(r):
         total += min(y[i] * lo[n + i], y[i] * hi[n + i])
-    return total - 3 * (n + 2 * r + 4) * _UNIT * weight * room, 3 * (r + 2) * _UNIT * weight
+    bound = total - 3 * (n + 2 * r + 4) * _UNIT * weight * room
+    if not bound < math.inf:  # overflow, or no number: nothing is proven
+        return -math.inf, math.inf
+    return bound, 3 * (r + 2) * _UNIT * weight
 
 
 @helper(fastmath=_SUMS)

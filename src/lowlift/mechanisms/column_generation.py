@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from lowlift.certificates import (
     nmi_bound,
     prove_floor,
 )
+from lowlift.errors import SolverFailed
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
 from lowlift.mechanisms.master import Atom, Master, Mixture, mix
@@ -106,8 +108,9 @@ class _Search:
         self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
         self.blocks = blocks
         if polytope.is_box:
-            *found, count = pricing.pairs(polytope.rows, *polytope.inner)
-            first, second, share = self.pairs = tuple(part[:count] for part in found)
+            first, second, share, count = pricing.pairs(polytope.rows, *polytope.inner)
+            share = share[:count]
+            self.pairs = first[:count], second[:count], share
             self.pair_cost = -(share * np.log(share) + (1 - share) * np.log(1 - share))
 
     # ---- what is where
@@ -145,8 +148,7 @@ class _Search:
         if not atoms.shape[1] or not atoms.any(axis=1).all():
             return None
         is_solved, beta, pi = mix(atoms, polytope.p_x)
-        beta[beta <= 1e-11] = 0.0
-        if not is_solved or np.abs(atoms @ beta - polytope.p_x).max() > 1e-12:
+        if not is_solved:
             return None
         target = 0.9 * self.gap * self.entropy
         proof = prove_floor(
@@ -287,6 +289,14 @@ class _Search:
             if found is not None:
                 return found
         self.master = Master(self.polytope.p_x)
+        # Whatever the solver can no longer do, the last mixture and the last bound are true.
+        with suppress(SolverFailed):
+            self._improve()
+        return Outcome(
+            self.master.used(), self.bound, self.duals, self.floor, self.nodes, self.tangents
+        )
+
+    def _improve(self) -> None:
         self._first_columns()
         while True:
             self._converge(30)
@@ -307,9 +317,6 @@ class _Search:
                 if before - self.master.cost < 1e-5 * self.entropy:
                     break
         self._close_gap()
-        return Outcome(
-            self.master.used(), self.bound, self.duals, self.floor, self.nodes, self.tangents
-        )
 
     def _close_gap(self) -> None:
         """Prove ever smaller targets at the master's duals; what the proofs find improves it."""
