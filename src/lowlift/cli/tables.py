@@ -369,14 +369,18 @@ def _searching(is_quiet: bool) -> "Iterator[Callable[[State], object] | None]":
     if is_quiet or not console.is_terminal:
         yield None
         return
-    with console.status("searching") as status:
+    status = console.status("searching")
 
-        def show(state: "State") -> None:
-            status.update(
-                f"NMI {state.nmi:.5f}, proven at most {state.bound:.5f}, {state.seconds:.0f} s"
-            )
+    def show(state: "State") -> None:
+        status.start()  # not before, when a bar for compiling may be there
+        status.update(
+            f"NMI {state.nmi:.5f}, proven at most {state.bound:.5f}, {state.seconds:.0f} s"
+        )
 
+    try:
         yield show
+    finally:
+        status.stop()
 
 
 @contextmanager

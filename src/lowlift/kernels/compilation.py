@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-__all__ = ["CACHE", "helper", "kernel", "observe", "prepare"]
+__all__ = ["helper", "is_compiled", "kernel", "observe", "prepare", "private_folder"]
 
 #: Told how many functions are compiled, and how many there are.
 Observer: TypeAlias = Callable[[int, int], object]
@@ -30,12 +30,13 @@ _MODULES = {
     "partitions": ("partitions",),
     "search": ("lp", "pricing", "bounding"),
 }
-#: How `private_folder` is called inside a folder for caches, and the start of its name elsewhere.
-CACHE = "lowlift"
+#: A folder for compiled code, inside a folder for caches.
+_CACHE = "lowlift"
 
 _lock = threading.RLock()
 _ready: set[str] = set()
-_functions: dict[str, list[Any]] = {}
+#: By module, its kernels and their signatures; None for each helper.
+_functions: dict[str, list[tuple[Any, str]]] = {}
 _observers: list[Observer] = []
 
 
@@ -47,7 +48,7 @@ def kernel(signature: str) -> Callable[[Callable[..., Any]], Any]:
 
     def declare(function: Callable[..., Any]) -> Any:
         dispatcher = _cached(function)
-        _functions.setdefault(function.__module__, []).append((dispatcher, f"({signature})"))
+        _functions.setdefault(function.__module__, []).append((dispatcher, f"({signature},)"))
         return dispatcher
 
     return declare
@@ -72,23 +73,39 @@ def helper(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def prepare(*parts: str) -> None:
-    """Compile the kernels of "merging", "partitions" or "search", or load them from the cache."""
+    """Compile the kernels of "merging", "partitions" or "search", or load them from the cache.
+
+    In a process that has them it returns at once. A time limit starts after it.
+    """
     if _ready.issuperset(parts):
         return
     with _lock:
-        names = [f"lowlift.kernels.{name}" for part in parts for name in _MODULES[part]]
-        for name in names:
-            importlib.import_module(name)
-        found = [pair for name in names for pair in _functions[name]]
+        found = _declared(*parts)
         with _told(len(found)):
             for dispatcher, signature in found:
-                if dispatcher is None:
+                if dispatcher is None or dispatcher.signatures:
                     continue
                 # It is compiled even where its file cannot be written (a full disk).
                 with suppress(OSError):
                     dispatcher.compile(signature)
                 dispatcher.disable_compile()
         _ready.update(parts)
+
+
+def is_compiled(*parts: str) -> bool:
+    """Tell whether `prepare` has only to load: every kernel is in memory or in the cache."""
+    for dispatcher, signature in _declared(*parts):
+        if dispatcher is not None and not dispatcher.signatures:
+            if dispatcher._cache.load_overload(signature, dispatcher.targetctx) is None:  # noqa: SLF001
+                return False
+    return True
+
+
+def _declared(*parts: str) -> list[tuple[Any, str]]:
+    names = [f"lowlift.kernels.{name}" for part in parts for name in _MODULES[part]]
+    for name in names:
+        importlib.import_module(name)
+    return [pair for name in names for pair in _functions[name]]
 
 
 @contextmanager
@@ -197,14 +214,14 @@ def private_folder() -> Path | None:
 
 def _candidates() -> Iterator[Path]:
     if (home := os.environ.get("XDG_CACHE_HOME")) and Path(home).is_absolute():
-        yield Path(home) / CACHE
+        yield Path(home) / _CACHE
     with suppress(RuntimeError):  # no home
-        yield Path.home() / ".cache" / CACHE
+        yield Path.home() / ".cache" / _CACHE
     # gettempdir falls back to the working directory, which is no place for a cache.
     with suppress(OSError):
         folder = Path(tempfile.gettempdir())
         if hasattr(os, "geteuid") and folder != Path.cwd():
-            yield folder / f"{CACHE}-{os.geteuid()}"
+            yield folder / f"{_CACHE}-{os.geteuid()}"
 
 
 def _is_private(folder: Path) -> bool:
