@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import platform
 from collections import Counter
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -224,7 +225,8 @@ def test_fresh_draws_follow_the_audited_weights(mixed, tmp_path, ward):
     """A table of one ward, without S: its outputs have the law of one row of the channel."""
     size = 40_000
     table = write_csv(tmp_path / "t.csv", ("ward",), [(ward,)] * size)
-    receipt = apply(table, mixed.release, str(tmp_path / "safe.csv"))
+    options = Options(accept_unchecked=True)
+    receipt = apply(table, mixed.release, str(tmp_path / "safe.csv"), options)
     assert not receipt.checked_on_this_table
     law = mixed.encoded.release.channel.p_y_given_x[WARDS.index(ward)]
     found = counted(tmp_path / "safe.csv", "code")
@@ -295,7 +297,9 @@ def test_keyed_draws_are_the_digest_of_each_id(people, mixed, tmp_path):
     for pid, _, ward, _ in rows[::37]:
         assert drawn[pid] == alias_draw(table, WARDS.index(ward), uniform_of(subkey, pid))
     half = write_csv(tmp_path / "half.csv", ("ward", "pid"), [(r[2], r[0]) for r in rows[::-2]])
-    options = Options(keep=("pid",), accept_uncovered=True, id="pid", key=KEY)
+    options = Options(
+        keep=("pid",), accept_uncovered=True, accept_unchecked=True, id="pid", key=KEY
+    )
     apply(half, mixed.release, str(tmp_path / "b.csv"), options)
     again = {pid: int(code) for code, pid in read_csv(tmp_path / "b.csv")[1]}
     assert len(again) == len(rows[::-2])
@@ -564,10 +568,13 @@ def test_what_is_accepted_uncovered_is_recorded(tmp_path):
 def test_kept_columns_without_s_cannot_be_told(tmp_path):
     _, release = keeping(tmp_path, "k")
     table = write_csv(tmp_path / "u.csv", ("x", "k"), [("u", "k"), ("v", "l")] * 9)
-    with pytest.raises(ll.BoundViolated, match="S is not in this table"):
-        apply(table, release, str(tmp_path / "safe.csv"), Options(keep=("k",)))
-    options = Options(keep=("k",), accept_uncovered=True)
-    assert apply(table, release, str(tmp_path / "safe.csv"), options).outside_the_guarantee
+    for options in (Options(keep=("k",), accept_uncovered=True), Options(accept_unchecked=True)):
+        with pytest.raises(ll.BoundViolated, match="cannot be (checked|told)"):
+            apply(table, release, str(tmp_path / "safe.csv"), replace(options, keep=("k",)))
+    options = Options(keep=("k",), accept_uncovered=True, accept_unchecked=True)
+    assert (
+        len(apply(table, release, str(tmp_path / "safe.csv"), options).outside_the_guarantee) == 2
+    )
 
 
 @pytest.mark.parametrize("keep", [("s",), ("x",), ("nothing",), ("k", "k"), ("K",)])
@@ -621,7 +628,7 @@ def tampered(release):
         lambda r: r["audit"].update(nmi=0.5),
         lambda r: r["channel"].update(denominator=2),
         lambda r: r["channel"]["atoms"].pop(),
-        lambda r: r.update(version=2),
+        lambda r: r.update(version=3),
         lambda r: r.update(format="other"),
         lambda r: r.pop("channel"),
         lambda r: r["criterion"].update(epsilon=-1),

@@ -54,6 +54,13 @@ class OutputColumn:
                 f"the texts of output column {self.name!r} must be of kind {self.kind}; one is not."
             )
 
+    @property
+    def written(self) -> tuple[str | None, ...]:
+        """The texts as engines show the values that are made of them."""
+        plain = {"integer": lambda text: str(int(text)), "uuid": lambda text: str(uuid.UUID(text))}
+        shown = plain.get(self.kind, str)
+        return tuple(None if text is None else shown(text) for text in self.texts)
+
 
 def _fits(text: str, kind: str) -> bool:
     try:
