@@ -17,7 +17,7 @@ __all__ = [
     "place",
     "read_json",
     "refuse_taken",
-    "sync_folder",
+    "sync",
     "temporary_beside",
     "write_bytes",
     "write_text",
@@ -96,15 +96,13 @@ def temporary_beside(path: Path) -> Path:
 
 
 def place(temporary: Path, path: Path, *, force: bool) -> None:
-    """Give a whole file its name: after a crash the name leads to all of it or to what was there.
+    """Give a whole file, which is on the disk, its name; after a crash it leads there or is free.
 
     Raises
     ------
     InvalidInput
         When the name was taken in the meantime and `force` is off.
     """
-    with temporary.open("rb") as file:
-        os.fsync(file.fileno())
     if force:
         temporary.replace(path)
     else:
@@ -119,7 +117,7 @@ def place(temporary: Path, path: Path, *, force: bool) -> None:
             temporary.replace(path)
         else:
             temporary.unlink()
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def refuse_taken(path: Path) -> NoReturn:
@@ -129,9 +127,9 @@ def refuse_taken(path: Path) -> NoReturn:
     )
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a crash of the machine."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a crash of the machine."""
+    handle = os.open(path, os.O_RDONLY)
     with contextlib.suppress(OSError):  # some file systems cannot sync a folder
         os.fsync(handle)
     os.close(handle)
@@ -177,7 +175,8 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int, *older: int
         raise InvalidInput(f'{name} is no {what}: it does not say "format": "{kind}".')
     if type(saved.get("version")) is not int or saved["version"] not in (version, *older):
         raise InvalidInput(
-            f"{name} must be of version {version}; it is of version {saved.get('version')!r}. "
+            f"{name} must be of version {' or '.join(map(str, (*older, version)))}; it is of "
+            f"version {saved.get('version')!r}. "
             "Read it with the lowlift that wrote it."
         )
     return saved

@@ -115,7 +115,7 @@ class SparkFolderPlace(FilePlace):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.target = "safe.parquet"
+        self.target = str(folder / "safe.parquet")
 
     def exists(self):
         return Path("safe.parquet").exists()
@@ -349,6 +349,7 @@ def test_a_killed_run_is_complete_or_recognised(place):
 def test_a_spark_frame_is_published_and_verified(spark, tmp_path, monkeypatch, target):
     monkeypatch.chdir(tmp_path)
     spark.sql("DROP TABLE IF EXISTS safe")
+    target = target.replace("safe.", f"{tmp_path}/safe.")
     frame = spark.createDataFrame(rows_of(COUNTS, DISEASES, WARDS), "disease string, ward string")
     made = sanitize(frame, ASKED, BOUND, target, mechanism="subset-merging")
     assert made.verification.is_ok

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
-from lowlift.files import open_to_readers, place, temporary_beside
+from lowlift.files import open_to_readers, place, sync, temporary_beside
 from lowlift.tables.dialects import DUCKDB
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, RowPlan
@@ -153,6 +153,7 @@ class DatabaseTarget:
         if self.is_new:
             self.inode = self.written_file.stat().st_ino
             open_to_readers(self.written_file)
+            sync(self.written_file)
             place(self.written_file, self.path, force=False)
 
     def undo(self) -> bool:

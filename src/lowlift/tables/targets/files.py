@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
-from lowlift.files import open_to_readers, place, temporary_beside
+from lowlift.files import open_to_readers, place, sync, temporary_beside
 from lowlift.tables.dialects import DUCKDB
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, RowPlan
@@ -102,6 +102,7 @@ class FileTarget:
         open_to_readers(self.temporary)
         with contextlib.suppress(OSError):  # nothing to replace, or a file system without links
             self.old.hardlink_to(self.path)
+        sync(self.temporary)
         place(self.temporary, self.path, force=self.output.force)
 
     def undo(self) -> bool:

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,9 @@ class _Folder:
             ) from None
         self.path = jvm.org.apache.hadoop.fs.Path(output.target.rstrip("/"))
         self.system = self.path.getFileSystem(configuration)
+        if self.system.getUri().getScheme() == "file" and not self.path.isAbsolute():
+            # Java's working directory is the one in which Spark was started.
+            self.path = jvm.org.apache.hadoop.fs.Path(str(Path(output.target).absolute()))
         self.temporary, self.old = self._beside("part"), self._beside("old")
 
     def _beside(self, suffix: str) -> Any:
