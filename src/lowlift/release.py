@@ -263,7 +263,6 @@ class Release:
         table = saved["table"]
         if not isinstance(table, dict | None):
             raise InvalidInput("the table's columns must be a mapping.")
-        is_before = saved["version"] == _BEFORE_ENCODING and table is not None
         certified = saved["certificate"]
         certificate = None if certified is None else Certificate.from_dict(certified)
         release = cls.of(
@@ -275,7 +274,8 @@ class Release:
             mechanism=str(saved["mechanism"]),
         )
         # The other encodings publish the very channel that version 1 holds.
-        is_encoded = not (is_before and table.get("encoding") == "values")
+        is_values = table is not None and table.get("encoding") == "values"
+        is_encoded = saved["version"] != _BEFORE_ENCODING or not is_values
         return replace(release, table=table, is_encoded=is_encoded)
 
 

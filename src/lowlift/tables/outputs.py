@@ -57,9 +57,13 @@ class OutputColumn:
     @property
     def written(self) -> tuple[str | None, ...]:
         """The texts as engines show the values that are made of them."""
-        plain = {"integer": lambda text: str(int(text)), "uuid": lambda text: str(uuid.UUID(text))}
-        shown = plain.get(self.kind, str)
-        return tuple(None if text is None else shown(text) for text in self.texts)
+        return tuple(None if text is None else _shown(text, self.kind) for text in self.texts)
+
+
+def _shown(text: str, kind: str) -> str:
+    if kind == "integer":
+        return str(int(text))
+    return str(uuid.UUID(text)) if kind == "uuid" else text
 
 
 def _fits(text: str, kind: str) -> bool:

@@ -19,8 +19,8 @@ from lowlift.tables.outputs import Applied, Output
 from lowlift.tables.sources import Files, parse_source
 
 if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
-    from lowlift.tables.application import Staged
     from lowlift.tables.engines import Engine
+    from lowlift.tables.staging import Staged
 
 __all__ = ["Table", "open_table", "read_joint"]
 
@@ -114,7 +114,6 @@ class Table:
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
-        self._digest: Any = ...
 
     def __enter__(self) -> Self:
         return self
@@ -188,9 +187,11 @@ class Table:
         None for database tables and frames. The files are read once; `check_unchanged` of their
         engine refuses files that changed since.
         """
-        if self._digest is ...:
-            self._digest = self._engine.sha256()
         return self._digest
+
+    @cached_property
+    def _digest(self) -> str | None:
+        return self._engine.sha256()
 
     def column(self, name: str, bins: Bins | None = None) -> Column:
         """Return a column that can be counted; quantiles become edges.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables.dialects import Dialect, Expression
@@ -13,7 +13,7 @@ from lowlift.tables.engines import Engine, RowPlan, Rows
 from lowlift.tables.outputs import Output
 from lowlift.tables.sources import Files, file_format, parse_postgres, split_database
 
-__all__ = ["Target", "Written", "open_target", "refuse_input"]
+__all__ = ["Target", "open_target", "reading", "refuse_input"]
 
 
 class Target(Protocol):
@@ -43,7 +43,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True)
 class Written:
-    """Rows that are written and not yet committed, for `Table` to count (see `Engine`)."""
+    """What `Table.count` needs of an engine."""
 
     dialect: Dialect
     description: str
@@ -58,6 +58,18 @@ class Written:
 
     def close(self) -> None:
         """Do nothing: the target closes what it opened."""
+
+
+def reading(
+    dialect: Dialect,
+    description: str,
+    kinds: Mapping[str, str],
+    table: Expression,
+    fetch: Callable[..., Rows],
+    digest: str | None = None,
+) -> Engine:
+    """Return rows that are written and not yet committed as an engine that can be counted."""
+    return cast("Engine", Written(dialect, description, kinds, table, fetch, digest))
 
 
 def open_target(output: Output, engine: Engine) -> Target:

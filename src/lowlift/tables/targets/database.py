@@ -17,7 +17,7 @@ from lowlift.tables.engines.duckdb import DuckDB, attach, database_files, kind_o
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.outputs import Output
 from lowlift.tables.sources import DatabaseFile
-from lowlift.tables.targets import Written
+from lowlift.tables.targets import reading
 from lowlift.tables.targets.files import refuse_existing
 from lowlift.tables.targets.loading import load_codes, load_spool, outputs_counted, published
 
@@ -140,7 +140,7 @@ class DatabaseTarget:
             raise InvalidInput("nothing was written.")
         shown = self.sandbox.run(f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(self._table))}")
         kinds = {row[0]: kind_of(row[1]) for row in shown}
-        yield Written(DUCKDB, Path(self.output.target).name, kinds, self._table, self.sandbox.run)
+        yield reading(DUCKDB, Path(self.output.target).name, kinds, self._table, self.sandbox.run)
 
     def commit(self) -> None:
         """End the transaction; a new file gets its name."""

@@ -22,7 +22,7 @@ from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import by_output, named
 from lowlift.tables.sources import PostgresTable
-from lowlift.tables.targets import Written
+from lowlift.tables.targets import reading
 from lowlift.tables.targets.loading import load_spool, outputs_counted, published
 
 __all__ = ["PostgresTarget"]
@@ -181,7 +181,7 @@ class PostgresTarget:
         self.oid = self._oid()
         names = self.session.execute(_NAMES, [self.oid])
         kinds = {name: "other" for (name,) in names}
-        yield Written(POSTGRES, self.place.description, kinds, self.table, self.session.run)
+        yield reading(POSTGRES, self.place.description, kinds, self.table, self.session.run)
 
     def _oid(self) -> int | None:
         found = self.session.relation(self.place.name)

@@ -21,7 +21,7 @@ from lowlift.tables.engines.spark import CSV, Spark, local_files, refusing
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import by_output, named
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
-from lowlift.tables.targets import Written
+from lowlift.tables.targets import reading
 
 __all__ = ["SparkTarget", "chunks"]
 
@@ -114,7 +114,7 @@ class SparkTarget:
             kinds = dict.fromkeys(frame.columns, "other")
             table = self.engine.view(frame)
         digest = digest_of_files(files) if files else None
-        yield Written(SPARK, self.output.target, kinds, table, self.engine.fetch, digest)
+        yield reading(SPARK, self.output.target, kinds, table, self.engine.fetch, digest)
 
     def commit(self) -> None:
         """Give what was written its name."""
