@@ -158,7 +158,7 @@ def test_a_table_published_by_another_release_fails(mixed, tmp_path):
     assert failures(verify(mixed.release, published=str(tmp_path / "safe.csv")))
     (tmp_path / "safe.receipt.json").unlink()
     found = verify(mixed.release, published=str(tmp_path / "safe.csv"))
-    assert failures(found) == ["frequencies fit the release"]
+    assert failures(found) == ["receipt", "frequencies fit the release"]
 
 
 @pytest.mark.parametrize(
@@ -225,9 +225,11 @@ def test_a_receipt_that_says_otherwise_fails(merged, tmp_path, change):
 
 
 def test_a_missing_receipt_is_pointed_out(merged, tmp_path):
-    """The raw column may look like `values` drawn from it: then only a receipt tells."""
+    """It is written last: a table without one was not published."""
     (tmp_path / "safe.csv").write_bytes(merged.safe.read_bytes())
-    assert "receipt" in str(verify(merged.release, published=str(tmp_path / "safe.csv")))
+    found = verify(merged.release, published=str(tmp_path / "safe.csv"))
+    assert failures(found) == ["receipt"]
+    assert "not published" in str(found)
 
 
 def test_draws_by_a_seed_are_pointed_out(merged, tmp_path):
