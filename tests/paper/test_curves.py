@@ -27,6 +27,7 @@ def joints():
     return [ll.Joint.random(5, 17, seed=rng) for _ in range(1000)]
 
 
+@pytest.mark.second_lane
 @pytest.mark.parametrize("series", ["ldp", "alip-0.35", "alip-0.5", "alip-0.65"])
 @pytest.mark.parametrize("figure", [2, 4])
 def test_means_agree_with_the_printed_curves(figure, series, joints):
