@@ -15,6 +15,8 @@ from lowlift.paper.runs import Size, joint_of, run_experiment, runner, start_wor
 
 TINY = Size(joints=2, is_quick=True)
 PROVEN = {"random response", "proven random response", "optimal merging"}
+#: Its figures are made once, in one process of the tests.
+pytestmark = pytest.mark.xdist_group("runs")
 
 
 @pytest.fixture(autouse=True)
