@@ -43,8 +43,10 @@ def test_means_agree_with_the_printed_curves(figure, series, joints):
         assert deviation.max() < tolerance, (quantity, deviation.round(4))
 
 
-def test_the_unrepaired_watchdog_violates_as_the_paper_does(joints):
-    sweep = ll.tradeoff(joints[:50], MECHANISMS[2], [ll.ALIP.split(6.0, 0.5)])
+def test_the_unrepaired_watchdog_violates_as_the_paper_does():
+    rng = np.random.default_rng(2023)
+    joints = [ll.Joint.random(5, 17, seed=rng) for _ in range(50)]
+    sweep = ll.tradeoff(joints, MECHANISMS[2], [ll.ALIP.split(6.0, 0.5)])
     assert not sweep["is_satisfied"].all()
 
 
@@ -54,6 +56,7 @@ def pages_joints():
     return [joint_of(EXPERIMENTS[7], Size().seed, number) for number in range(1000)]
 
 
+@pytest.mark.second_lane
 @pytest.mark.parametrize(
     ("figure", "series", "kind", "lam", "least", "tolerance"),
     [
