@@ -206,3 +206,13 @@ def test_files_that_are_named_are_there():
         # A decision goes by its number, hence the star.
         wrong += [f"{ids(path)}: {word}" for word in named if not any(ROOT.glob(f"{word}*"))]
     assert wrong == []
+
+
+def test_a_page_that_is_not_what_its_commands_print_is_found(howto):
+    page = ROOT / "docs" / "howto.md"
+    old = "$ a\nrows: 12\nVerified.\n"
+    assert howto.differences(page, old, old.replace("12", "3,456")) == []
+    wrong = howto.differences(page, old, old.replace("Verified.", "NOT verified."))
+    assert wrong[0].startswith("docs/howto.md is not what its commands print")
+    assert wrong[-2:] == ["-Verified#", "+NOT verified#"]
+    assert "+more" in howto.differences(page, old, old + "more\n")
