@@ -566,7 +566,7 @@ def test_verify_exits_1_on_what_was_changed(lowlift, people, tmp_path):
 
 
 def test_releases_that_each_reveal_nothing_do_not_hold_together(tmp_path):
-    """The counter-example of MATH.md, as files."""
+    """The counter-example of docs/threat-model.md, as files."""
     rows = rows_of([[1, 2, 3, 4], [4, 3, 2, 1]], ("a", "b"), ("x1", "x2", "x3", "x4"))
     table = write_csv(tmp_path / "t.csv", ("s", "x"), rows)
     made = design(table, Asked(("s",), ("x",)), ll.LIP(0.0))

@@ -390,7 +390,7 @@ def test_verifying_runs_no_solver(mixed):
 
 
 def counterexample(folder):
-    """MATH.md: P(s=1|x) = (.2, .4, .6, .8), two releases of lift 1 that together tell x1."""
+    """P(s=1|x) = (.2, .4, .6, .8): two releases of lift 1 that together tell x1."""
     counts = [[1, 2, 3, 4], [4, 3, 2, 1]]
     rows = rows_of(counts, ("yes", "no"), ("x1", "x2", "x3", "x4"))
     table = write_csv(folder / "t.csv", ("s", "x"), rows)
