@@ -1,66 +1,78 @@
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 
 SECONDS ?= 60
+WORKERS ?= 2
 
-.PHONY: help demo paper docs test check format bench fuzz package clean
+.PHONY: help demo paper docs test test-all test-rivals lowest check format bench fuzz package clean
 help:
-	@echo "make demo    release a small real table: audit, safe table, verification, estimate"
-	@echo "make paper   recompute the paper's figures into reproduction/ (QUICK=--quick: the short form)"
-	@echo "make docs    build the documentation into build/docs, offline; a warning is an error"
-	@echo "make test    run every test"
-	@echo "make check   lint, format, types, import contracts, doctests"
-	@echo "make format  rewrite the source in the house format"
-	@echo "make bench   ours against rivals, into docs/benchmarks.md; QUICK=1: 2 minutes, printed only"
-	@echo "make fuzz    properties with many examples, then every reader for SECONDS=60"
-	@echo "make package wheel and sdist, checked, installed alone, and the demo run from there"
+	@echo "make demo        release a small real table: audit, safe table, verification, estimate"
+	@echo "make paper       recompute the paper's figures into reproduction/ (QUICK=--quick: the short form)"
+	@echo "make docs        build the documentation into build/docs, offline; a warning is an error"
+	@echo "make test        run the tests of the library, the engines, the CLI and the web app"
+	@echo "make test-all    run the long tests: documentation and its commands, package, full paper"
+	@echo "make test-rivals compare with other packages (some are GPL, some are compiled)"
+	@echo "make lowest      run the tests at the lowest versions that pyproject.toml declares"
+	@echo "make check       lint, format, types, import contracts, doctests"
+	@echo "make format      rewrite the source in the house format"
+	@echo "make bench       ours against rivals, into docs/benchmarks.md; QUICK=1: 2 minutes, printed only"
+	@echo "make fuzz        properties with many examples, then every reader for SECONDS=60"
+	@echo "make package     wheel and sdist, checked, installed alone, and the demo run from there"
+	@echo "Another Python: make test PYTHON=python3.13 VENV=build/venv-3.13"
 
-$(VENV)/core: pyproject.toml constraints.txt scripts/venv
-	scripts/venv $(PYTHON) $(VENV) .
+# An environment grows: each extra that a target needs is installed into it once.
+INSTALL := pyproject.toml constraints.txt scripts/venv
+
+$(VENV)/core: $(INSTALL)
+	scripts/venv $(PYTHON) $(VENV) . constraints.txt
 	@touch $@
 
-$(VENV)/dev: $(VENV)/core
-	scripts/venv $(PYTHON) $(VENV) ".[dev]"
+$(VENV)/with-%: $(INSTALL)
+	scripts/venv $(PYTHON) $(VENV) ".[$*]" constraints.txt
 	@touch $@
 
 demo: $(VENV)/core
 	rm -rf build/demo
 	$(BIN)/lowlift demo --out build/demo
 
-$(VENV)/paper: $(VENV)/core
-	scripts/venv $(PYTHON) $(VENV) ".[paper]"
-	@touch $@
-
-paper: $(VENV)/paper
+paper: $(VENV)/with-paper
 	$(BIN)/lowlift paper --out reproduction $(QUICK)
 
-$(VENV)/docs: $(VENV)/core
-	scripts/venv $(PYTHON) $(VENV) ".[docs]"
-	@touch $@
-
-docs: $(VENV)/docs
+docs: $(VENV)/with-docs
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
-test: $(VENV)/dev
-	scripts/system-packages
-	$(BIN)/pytest
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
-check: $(VENV)/dev
+test: $(VENV)/with-test
+	scripts/system-packages
+	$(PYTEST) -m "not second_lane" $(ARGS)
+
+test-all: $(VENV)/with-dev
+	scripts/system-packages
+	$(PYTEST) -m second_lane $(ARGS)
+
+test-rivals: $(VENV)/with-bench
+	$(BIN)/pytest tests/benchmarks/rivals $(ARGS)
+
+lowest: $(INSTALL) scripts/lowest
+	mkdir -p build
+	scripts/lowest pyproject.toml > build/lowest.txt
+	scripts/venv $(PYTHON) build/venv-lowest ".[test]" build/lowest.txt
+	scripts/system-packages
+	build/venv-lowest/bin/pytest -n $(WORKERS) --dist loadgroup -m "not second_lane" $(ARGS)
+
+check: $(VENV)/with-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q --doctest-modules --doctest-glob='*.md' src README.md docs
 
-format: $(VENV)/dev
+format: $(VENV)/with-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-
-$(VENV)/bench: $(VENV)/dev
-	scripts/venv $(PYTHON) $(VENV) ".[dev,bench]"
-	@touch $@
 
 build/rivals/done: constraints-rivals.txt scripts/rivals
 	scripts/rivals $(PYTHON) build/rivals
@@ -68,16 +80,16 @@ build/rivals/done: constraints-rivals.txt scripts/rivals
 
 # QUICK=1: about 2 minutes, prints the table and leaves the documents alone. Else about 20 minutes on a free machine,
 # and the table in README.md, docs/benchmarks.md and the plots are written anew.
-bench: $(VENV)/bench build/rivals/done
+bench: $(VENV)/with-bench build/rivals/done
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--form quick,--form full --publish) $(BENCH)
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/web_app.py
 
-fuzz: $(VENV)/dev
-	$(BIN)/pytest --hypothesis-profile=long tests/properties tests/fuzz
+fuzz: $(VENV)/with-dev
+	$(BIN)/pytest -n 0 --hypothesis-profile=long tests/properties tests/fuzz
 	$(BIN)/python scripts/fuzz --seconds $(SECONDS)
 
-package: $(VENV)/dev
+package: $(VENV)/with-dev
 	$(BIN)/python scripts/package
 
 clean:

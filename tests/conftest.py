@@ -1,10 +1,31 @@
-"""How hypothesis runs: "fast", the default, the same examples every time; "long" for `make fuzz`.
+"""How tests run: hypothesis's profiles, and in CI a test that is skipped is a failure.
 
-Choose by ``pytest --hypothesis-profile=long``. A test with its own number of examples keeps it.
+Choose a profile by ``pytest --hypothesis-profile=long``. A test with its own number of examples
+keeps it.
 """
 
+import os
+
+import pytest
 from hypothesis import settings
 
-settings.register_profile("fast", derandomize=True, deadline=None, database=None, max_examples=100)
+settings.register_profile("fast", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("long", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("fast")
+
+
+def _fail_when_skipped(report):
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI does not allow: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    return _fail_when_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    return _fail_when_skipped((yield))

@@ -27,6 +27,7 @@ from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint
+from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
 
 __all__ = [
@@ -56,6 +57,8 @@ _CHUNK = 24
 #: Symbols or starts that one thread takes at a time.
 STEP = 50
 _POINTS = 400
+#: Pivots per node of a proof.
+_PIVOTS = 300
 #: Up to this many symbols a proof is too short to be worth a thread, or a question.
 _SMALL = 24
 #: Nodes per part that such a proof may take before it is asked about.
@@ -173,7 +176,8 @@ def prove_floor(
     Guarantee
         The floor is a true lower bound, for any pi and whatever stopped the search.
     """
-    from lowlift.kernels import bounding
+    prepare("search")
+    from lowlift.kernels import bounding, lp
 
     # Without a search: -log v >= -log u, so the value is at least the least -log u - pi.
     least = float((-np.log(upper) - pi).min()) - _ROUNDING
@@ -194,8 +198,8 @@ def prove_floor(
         which = slice(first, first + chunk)
         points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
         bounding.prove(
-            polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi, cut,
-            keys[which], lows[which], highs[which], limit, *polytope.start, stop,
+            lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi,
+            cut, keys[which], lows[which], highs[which], limit, _PIVOTS, *polytope.start, stop,
             bounds[which], nodes[which], points, values,
         )  # fmt: skip
         kept = values < -1e-8
@@ -249,17 +253,24 @@ def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
 
 def coordinate_bounds(polytope: Polytope, jobs: int = 1) -> Floats:
     """Return proven upper bounds of each coordinate over the outer polytope, (|X|,)."""
-    from lowlift.kernels import pricing
+    prepare("search")
+    from lowlift.kernels import lp
+
+    r, n = polytope.rows.shape
 
     def part(symbols: Ints) -> Floats:
-        return pricing.largest_coordinates(
-            polytope.rows,
-            polytope.largest,
-            polytope.outer_lo,
-            polytope.outer_hi,
-            symbols,
-            *polytope.start,
-        )
+        tableau, basis, place = (array.copy() for array in polytope.start)
+        x, net, cost, y = np.empty(n + r), np.empty(n), np.zeros(n), np.empty(r)
+        out = np.ones(len(symbols))
+        for k, symbol in enumerate(symbols.tolist()):
+            cost[symbol] = -1.0
+            _, bound, _, _ = lp.minimise(
+                polytope.rows, polytope.largest, tableau, basis, place, cost,
+                polytope.outer_lo, polytope.outer_hi, math.inf, 500, x, net, y,
+            )  # fmt: skip
+            out[k] = min(1.0, -bound)
+            cost[symbol] = 0.0
+        return out
 
     symbols = np.arange(polytope.n_x)
     if polytope.n_x <= STEP:
@@ -323,13 +334,14 @@ def verify_certificate(
         raise InvalidInput(
             f'only a certificate of scope "mechanisms" can be verified; got {certificate.scope!r}.'
         )
-    if not math.isfinite(certificate.upper_bound):
-        raise InvalidInput("the certificate's bound must be a finite number.")
+    pi = np.array(certificate.duals)
+    numbers = [certificate.upper_bound, certificate.floor, *pi.flat]
+    if not np.isfinite(numbers).all():
+        raise InvalidInput("the certificate's bound, floor and duals must be finite numbers.")
     if certificate.upper_bound >= 1:
         return True  # NMI is at most 1
-    pi = np.array(certificate.duals)
-    if pi.shape != (joint.n_x,) or not (np.isfinite(pi).all() and math.isfinite(certificate.floor)):
-        raise InvalidInput(f"the certificate must have {joint.n_x} finite duals; got {pi.size}.")
+    if pi.shape != (joint.n_x,):
+        raise InvalidInput(f"the certificate must have {joint.n_x} duals; got {pi.size}.")
     polytope = Polytope(joint, criterion)
     if certificate.tangents:
         try:
@@ -342,8 +354,9 @@ def verify_certificate(
             raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
         polytope.cut(points.T)
     claimed = information_bound(polytope, pi, certificate.floor)
-    if claimed / joint.entropy_x > certificate.upper_bound:
+    if not claimed / joint.entropy_x <= certificate.upper_bound:  # or it is no number
         return False
+    prepare("search")  # compiling is no part of the time limit
     deadline = time.monotonic() + time_limit
     proof = prove_floor(
         polytope,

@@ -157,8 +157,11 @@ class Codebook:
         InvalidInput
             When the folder is not there or cannot be written to.
         """
-        text = json.dumps(self._as_dict(), allow_nan=False, indent=1)
-        write_text(path, text + "\n", is_private=False)
+        write_text(path, self.to_text(), is_private=False)
+
+    def to_text(self) -> str:
+        """Return the content of the codebook's file."""
+        return json.dumps(self._as_dict(), allow_nan=False, indent=1) + "\n"
 
     def _as_dict(self) -> dict[str, Any]:
         outputs = []

@@ -15,13 +15,23 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.certificates import Certificate
 from lowlift.channel import MAX_DENOMINATOR, Channel, largest_remainders
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.joint import Joint, Label
 from lowlift.release import Release
 
-__all__ = ["ENCODINGS", "Encoded", "default_encoding", "encode", "is_deterministic", "text_of"]
+__all__ = [
+    "ENCODINGS",
+    "Encoded",
+    "default_encoding",
+    "described",
+    "encode",
+    "is_deterministic",
+    "published",
+    "text_of",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -221,12 +231,68 @@ def encode(release: Release, name: str) -> Encoded:
         )
     if name == "values":
         return Encoded(name, _release_values(release))
+    _refuse_broken(release)
+    return Encoded(name, release)
+
+
+def published(release: Release) -> Encoded:
+    """Return a release in the form in which its table says that it is published.
+
+    The file of a release holds the channel that is published: nothing is encoded here. A file of
+    version 1 with the encoding "values" holds the channel before that, which is encoded now, as
+    every use of the file did.
+
+    Raises
+    ------
+    InvalidInput
+        When the release says no encoding, or its channel is not one of that encoding.
+    BoundViolated
+        When what is published does not satisfy the criterion.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import MaxLift
+    >>> joint = Joint.from_counts([[1, 2, 4], [2, 1, 4]], x_labels="abc")
+    >>> merged = Release.of(joint, Channel.from_blocks(joint, [[0, 1], [2]]), MaxLift(0.0))
+    >>> values = encode(merged, "values").release.with_table({"encoding": "values"})
+    >>> published(values).channel is values.channel
+    True
+    """
+    name = None if release.table is None else release.table.get("encoding")
+    if not isinstance(name, str):
+        raise InvalidInput(
+            "a release must say its encoding; this one was not designed on a table. "
+            "Use encode(release, name)."
+        )
+    if name != "values" or not release.is_encoded:
+        return encode(release, name)
+    if not set(release.channel.y_labels) <= set(release.joint.x_labels):
+        raise InvalidInput(
+            "the outputs of a release published as values must be values of X; some are not. "
+            "Use encode(release, 'values')."
+        )
+    _refuse_broken(release)
+    return Encoded(name, release)
+
+
+def described(release: Release) -> Encoded:
+    """Return a release as it is to be described, even one that breaks its bound; see `published`.
+
+    A release of no table is described in its default encoding.
+    """
+    said = None if release.table is None else release.table.get("encoding")
+    if said and release.audit.is_satisfied:
+        return published(release)
+    is_known = said in ENCODINGS and release.is_encoded
+    return Encoded(str(said) if is_known else default_encoding(release), release)
+
+
+def _refuse_broken(release: Release) -> None:
     if not release.audit.is_satisfied:
         raise BoundViolated(
             f"this release does not satisfy {release.criterion}: {len(release.audit.violations)} "
             f"of {release.channel.n_y} outputs break it. Use a mechanism that repairs it."
         )
-    return Encoded(name, release)
 
 
 def _shown_bytes(size: int) -> str:
@@ -248,8 +314,21 @@ def _release_values(release: Release) -> Release:
     for candidate in _candidates(joint, channel, criterion):
         verdict = Release.of(joint, candidate, criterion, mechanism=release.mechanism)
         if verdict.audit.is_satisfied:
-            return replace(verdict, partition=release.partition, table=release.table)
+            return replace(
+                verdict,
+                partition=release.partition,
+                table=release.table,
+                certificate=_certificate(release.certificate, verdict.audit.nmi),
+            )
     raise BoundViolated(_refusal(release))
+
+
+def _certificate(proven: Certificate | None, nmi: float) -> Certificate | None:
+    """Return the same proof for a channel that keeps less: the bound stays, the gap grows."""
+    if proven is None:
+        return None
+    gap = max(0.0, proven.upper_bound - nmi)
+    return replace(proven, gap=gap, is_optimal=proven.is_optimal and gap <= max(0.0, proven.gap))
 
 
 def _candidates(joint: Joint, channel: Channel, criterion: Criterion) -> Iterator[Channel]:

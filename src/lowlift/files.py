@@ -1,26 +1,30 @@
 """Files written in full or not at all."""
 
-import hashlib
+import contextlib
 import json
 import math
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from lowlift.errors import InvalidInput
+from lowlift.temporary import temporary_beside
 
 __all__ = [
+    "Draft",
     "check_writable",
+    "open_to_readers",
+    "place",
     "read_json",
+    "refuse_taken",
     "refuse_unknown",
-    "sha256_of",
+    "sync",
+    "temporary_beside",
     "write_bytes",
     "write_text",
 ]
-
-_CHUNK = 1 << 20
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, is_private: bool) -> None:
@@ -33,24 +37,110 @@ def write_text(path: str | os.PathLike[str], text: str, *, is_private: bool) -> 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes, *, is_private: bool) -> None:
     """Write a file atomically; see `write_text`."""
-    path = Path(path)
-    check_writable(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    draft = Path(name)
+    draft = Draft(path, content, is_private=is_private)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if not is_private:
-            draft.chmod(0o666 & ~_umask())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+        draft.publish(force=True)
+    finally:
+        draft.discard()
 
 
-def read_json(path: str | os.PathLike[str], kind: str, version: int) -> dict[str, Any]:
+class Draft:
+    """A file that is written in full under a temporary name, and gets its own name later.
+
+    Each step may be interrupted at any point: `undo` looks at the files, not at what was noted
+    about them.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], content: bytes, *, is_private: bool) -> None:
+        self.path = Path(path)
+        check_writable(self.path)
+        self.temporary = temporary_beside(self.path)
+        self._old = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.old")
+        self._inode = 0
+        try:
+            handle = os.open(self.temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+                self._inode = os.fstat(file.fileno()).st_ino
+            if not is_private:
+                open_to_readers(self.temporary)
+        except BaseException:
+            self.discard()
+            raise
+
+    def set_aside(self) -> None:
+        """Take the file that is there now out of sight, until `undo` or `discard`."""
+        if os.path.lexists(self.path):
+            self.path.rename(self._old)
+
+    def publish(self, *, force: bool) -> None:
+        """Give the file its name; without `force`, refuse one that is taken."""
+        place(self.temporary, self.path, force=force)
+
+    def undo(self, *, restore: bool) -> None:
+        """Take the name away again; with `restore`, put back what was set aside."""
+        with contextlib.suppress(FileNotFoundError):
+            if self._inode and self.path.stat().st_ino == self._inode:
+                self.path.unlink()
+        if restore and os.path.lexists(self._old) and not os.path.lexists(self.path):
+            self._old.rename(self.path)
+
+    def discard(self) -> None:
+        """Remove what has a temporary name: the draft, and what was set aside."""
+        self.temporary.unlink(missing_ok=True)
+        self._old.unlink(missing_ok=True)
+
+
+def place(temporary: Path, path: Path, *, force: bool) -> None:
+    """Give a whole file, which is on the disk, its name; after a crash it leads there or is free.
+
+    Raises
+    ------
+    InvalidInput
+        When the name was taken in the meantime and `force` is off.
+    """
+    if force:
+        temporary.replace(path)
+    else:
+        try:
+            # Unlike a rename, a link never replaces a file.
+            path.hardlink_to(temporary)
+        except FileExistsError:
+            refuse_taken(path)
+        except OSError:  # a file system without links
+            if os.path.lexists(path):
+                refuse_taken(path)
+            temporary.replace(path)
+        else:
+            temporary.unlink()
+    sync(path.parent)
+
+
+def refuse_taken(path: Path) -> NoReturn:
+    """Refuse a name that was free when the work began."""
+    raise InvalidInput(
+        f"an output must not exist; {path.name} appeared meanwhile. Use force to replace it."
+    )
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a crash of the machine."""
+    handle = os.open(path, os.O_RDONLY)
+    with contextlib.suppress(OSError):  # some file systems cannot sync a folder
+        os.fsync(handle)
+    os.close(handle)
+
+
+def open_to_readers(path: Path) -> None:
+    """Give a file the mode that a new file would have."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
+
+
+def read_json(path: str | os.PathLike[str], kind: str, version: int, *older: int) -> dict[str, Any]:
     """Return the mapping in a file of ours that says this format and version.
 
     Parameters
@@ -59,8 +149,8 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int) -> dict[str
         The file.
     kind
         The format it must say, such as "lowlift-release".
-    version
-        The version it must say.
+    version, older
+        The version it must say, and earlier ones that are read too.
 
     Raises
     ------
@@ -89,9 +179,10 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int) -> dict[str
         raise InvalidInput(f"{name} is no {what}, or is truncated: it is not JSON.") from error
     if not isinstance(saved, dict) or saved.get("format") != kind:
         raise InvalidInput(f'{name} is no {what}: it does not say "format": "{kind}".')
-    if type(saved.get("version")) is not int or saved["version"] != version:
+    if type(saved.get("version")) is not int or saved["version"] not in (version, *older):
         raise InvalidInput(
-            f"{name} must be of version {version}; it is of version {saved.get('version')!r}. "
+            f"{name} must be of version {' or '.join(map(str, (*older, version)))}; it is of "
+            f"version {saved.get('version')!r}. "
             "Read it with the lowlift that wrote it."
         )
     return saved
@@ -143,19 +234,3 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise InvalidInput(f"{path.name} needs a folder that exists: {path.parent} does not.")
     if not os.access(path.parent, os.W_OK) or path.is_dir():
         raise InvalidInput(f"{path.name} cannot be written there. Choose another name or folder.")
-
-
-def sha256_of(*paths: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of the files one after the other, in hex."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with Path(path).open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -28,7 +28,8 @@ __all__ = ["Release"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | None
 
-_FORMAT, _VERSION = "lowlift-release", 1
+#: Version 1 held the channel before its encoding, version 2 holds the channel that is published.
+_FORMAT, _VERSION, _BEFORE_ENCODING = "lowlift-release", 2, 1
 #: What a damaged file may raise on the way to an object.
 _BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 #: Above every number of an audit, and small enough for a float.
@@ -52,6 +53,9 @@ class Release:
     mechanism: str = ""
     #: The columns of the table that the joint was counted from, as plain data.
     table: Mapping[str, Any] | None = None
+    #: False for a file of version 1 with the encoding "values": what was published is not this
+    #: channel but `lowlift.encodings.published`.
+    is_encoded: bool = True
 
     @classmethod
     def of(
@@ -132,7 +136,8 @@ class Release:
         BoundViolated
             When the audit is false.
         InvalidInput
-            When a label is not a symbol of X.
+            When a label is not a symbol of X, or the file was of version 1 and the channel in it is
+            not the one that was published.
 
         Examples
         --------
@@ -162,6 +167,12 @@ class Release:
         self, indices: npt.ArrayLike, seed: Seed = None, *, allow_unsatisfied: bool = False
     ) -> npt.NDArray[np.int64]:
         """Return one output number per number of a symbol of X; see `sample`."""
+        if not self.is_encoded:
+            raise InvalidInput(
+                "this release must be encoded before it is drawn from: its file is of version 1 "
+                "and holds another channel than the one that was published. Use "
+                "lowlift.encodings.published(release).release."
+            )
         if not (self.audit.is_satisfied or allow_unsatisfied):
             raise BoundViolated(
                 f"this release does not satisfy {self.criterion}: "
@@ -178,8 +189,11 @@ class Release:
         InvalidInput
             When the criterion is not a built-in one.
         """
-        text = json.dumps(self._as_dict(), allow_nan=False, indent=1)
-        write_text(path, text + "\n", is_private=True)
+        write_text(path, self.to_text(), is_private=True)
+
+    def to_text(self) -> str:
+        """Return the content of the release's file; see `to_json`."""
+        return json.dumps(self._as_dict(), allow_nan=False, indent=1) + "\n"
 
     def _as_dict(self) -> dict[str, Any]:
         joint, channel = self.joint, self.channel
@@ -187,7 +201,7 @@ class Release:
         numbers: Any = joint.counts if by_counts else joint.masses
         return {
             "format": _FORMAT,
-            "version": _VERSION,
+            "version": _VERSION if self.is_encoded else _BEFORE_ENCODING,
             "confidential": "holds P(s, x): keep it with the data; publish the codebook instead",
             "mechanism": self.mechanism,
             "criterion": to_dict(self.criterion),
@@ -219,7 +233,7 @@ class Release:
             audit do not fit together.
         """
         name = Path(path).name
-        saved = read_json(path, _FORMAT, _VERSION)
+        saved = read_json(path, _FORMAT, _VERSION, _BEFORE_ENCODING)
         try:
             release = cls._from_dict(saved)
         except InvalidInput as error:
@@ -252,14 +266,18 @@ class Release:
             raise InvalidInput("the table's columns must be a mapping.")
         certified = saved["certificate"]
         certificate = None if certified is None else Certificate.from_dict(certified)
-        return cls.of(
+        release = cls.of(
             joint,
             channel,
             from_dict(saved["criterion"]),
             partition=partition,
             certificate=certificate,
             mechanism=str(saved["mechanism"]),
-        ).with_table(table)
+        )
+        # The other encodings publish the very channel that version 1 holds.
+        is_values = table is not None and table.get("encoding") == "values"
+        is_encoded = saved["version"] != _BEFORE_ENCODING or not is_values
+        return replace(release, table=table, is_encoded=is_encoded)
 
 
 def _check_stored_audit(recomputed: Audit, stored: Any, name: str) -> None:

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import inputs
 import kary
-import numpy as np
 import pytest
 from naive_merging import block_entropy, naive_merging
 
@@ -32,17 +31,6 @@ def test_the_budget_of_randomised_response_is_the_largest(budget):
     if epsilon < kary.LARGEST:
         more = kary.channel_of(joint, epsilon + 1e-6)
         assert not ll.audit(joint, more, criterion).is_satisfied
-
-
-def test_randomised_response_is_what_the_packages_draw():
-    """The probability of the truth, as multi-freq-ldpy and OpenDP state it."""
-    dp = pytest.importorskip("opendp.prelude")
-    dp.enable_features("contrib")
-    k, epsilon = 5, 1.3
-    channel = kary.channel_of(ll.Joint.random(3, k, seed=0), epsilon)
-    assert np.diag(channel.p_y_given_x) == pytest.approx(kary.truth(k, epsilon), abs=1e-12)
-    respond = dp.m.make_randomized_response(list(range(k)), kary.truth(k, epsilon))
-    assert respond.map(1) == pytest.approx(epsilon, abs=1e-9)
 
 
 def test_the_best_recoding_is_allowed_and_loses_to_the_best_partition():

@@ -566,7 +566,7 @@ def test_verify_exits_1_on_what_was_changed(lowlift, people, tmp_path):
 
 
 def test_releases_that_each_reveal_nothing_do_not_hold_together(tmp_path):
-    """The counter-example of MATH.md, as files."""
+    """The counter-example of docs/threat-model.md, as files."""
     rows = rows_of([[1, 2, 3, 4], [4, 3, 2, 1]], ("a", "b"), ("x1", "x2", "x3", "x4"))
     table = write_csv(tmp_path / "t.csv", ("s", "x"), rows)
     made = design(table, Asked(("s",), ("x",)), ll.LIP(0.0))
@@ -812,7 +812,8 @@ def test_no_data_value_is_in_an_error(lowlift, tmp_path):
     for code, arguments in (
         (1, ("apply", table, "release.json", "-o", "safe.csv")),
         (1, ("apply", gaps, "release.json", "-o", "safe.csv", *keyed)),
-        (2, ("apply", twice, "release.json", "-o", "safe.csv", *keyed)),
+        (1, ("apply", twice, "release.json", "-o", "safe.csv", *keyed)),
+        (2, ("apply", twice, "release.json", "-o", "safe.csv", *keyed, "--accept-unchecked")),
         (1, ("apply", flat, "release.json", "-o", "safe.csv", "--keep", "id")),
         (2, ("audit", gaps, *asked, "--missing", "error")),
         (2, ("audit", gaps, *asked, "--missing", "drop", "--bin", "x=each")),
@@ -845,3 +846,37 @@ def test_counts_tell_what_left(lowlift, people, tmp_path):
     assert found.code == 0
     assert "3 unseen" in found.out
     assert Counter(counted(tmp_path / "safe.csv", "ward")).total() == ROWS
+
+
+def test_a_table_without_s_is_published_only_on_request(lowlift, people, tmp_path):
+    """Exit code 1, and no plain "Verified." once it was accepted."""
+    assert lowlift("design", people, *S_X, *BOUND, *MERGE).code == 0
+    head, rows = read_csv(people)
+    bare = write_csv(tmp_path / "bare.csv", ("ward",), [(row[head.index("ward")],) for row in rows])
+    found = lowlift("apply", bare, "release.json", "-o", "safe.csv")
+    assert found.code == 1
+    assert "cannot be checked here" in found.err
+    assert not (tmp_path / "safe.csv").exists()
+    found = lowlift("apply", bare, "release.json", "-o", "safe.csv", "--accept-unchecked")
+    assert found.code == 0
+    assert "not checked" in found.out
+    found = lowlift("verify", "release.json", "safe.csv")
+    assert (found.code, found.out.splitlines()[-1]) == (1, "NOT verified.")
+    found = lowlift("verify", "release.json", "safe.csv", "--accept-unchecked")
+    assert found.code == 0
+    assert found.out.splitlines()[-1].startswith("Verified, except: the bound was checked on")
+    data = data_of(lowlift("verify", "release.json", "safe.csv", "--accept-unchecked", "--json"))
+    assert (data["is_verified"], len(data["except"])) == (True, 1)
+
+
+@pytest.mark.parametrize("encoding", ["codes", "groups", "values"])
+def test_show_speaks_of_what_was_published(lowlift, people, tmp_path, encoding):
+    asked = (*S_X, *BOUND, *MERGE, "--encoding", encoding, "-o", "safe.csv")
+    made = data_of(lowlift("sanitize", people, *asked, "--json"))
+    shown = data_of(lowlift("show", "safe.release.json", "--json"))
+    receipt = json.loads((tmp_path / "safe.receipt.json").read_text())
+    assert shown["nmi"] == receipt["nmi"] == made["design"]["published"]["nmi"]
+    assert shown["encoding"] == receipt["encoding"] == encoding
+    assert shown["fingerprint"] == receipt["release"]
+    assert shown["share_changed"] == receipt["share_changed"]
+    assert f"{receipt['nmi']:.4f}" in lowlift("show", "safe.release.json").out

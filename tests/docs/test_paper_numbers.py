@@ -14,6 +14,7 @@ from lowlift.paper import EXPERIMENTS, findings
 from lowlift.paper.density import densities
 from lowlift.paper.vertices import growth_exponent, vertex_counts
 
+pytestmark = pytest.mark.second_lane
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = ROOT / "scripts" / "paper-numbers"
 

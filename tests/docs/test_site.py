@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+pytestmark = [pytest.mark.second_lane, pytest.mark.xdist_group("site")]  # built once
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: What users are told to import.
 MODULES = [

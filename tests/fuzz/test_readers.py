@@ -81,6 +81,7 @@ def test_the_truth_that_releases_are_compared_with_sees_a_false_one():
     assert not all(verdicts(from_dict(stored["criterion"]), stored))
 
 
+@pytest.mark.second_lane  # atheris is in the dev extra
 def test_atheris_finds_nothing_in_a_few_seconds(tmp_path):
     if importlib.util.find_spec("atheris") is None:
         pytest.skip("atheris is not installed")

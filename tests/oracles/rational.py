@@ -145,14 +145,14 @@ def _interval(value):
 
 def _decide(ends):
     """Decide left <= right for two reals that differ, from ever narrower intervals."""
-    iv.prec = 200
-    while True:
+    for doubled in range(12):
+        iv.prec = 200 << doubled
         left, right = ends()
         if left.b <= right.a:
             return True
         if right.b < left.a:
             return False
-        iv.prec *= 2
+    raise AssertionError(f"{iv.prec} bits do not tell two reals apart: they must differ")
 
 
 def log_up(value):

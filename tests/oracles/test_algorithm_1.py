@@ -1,4 +1,4 @@
-"""Subset merging against a literal port of Algorithm 1, corrected as NOTES.md says.
+"""Subset merging against a literal port of Algorithm 1, corrected as docs/paper.md says.
 
 The lifts are Fractions and the verdicts exact; joints are generic, so that no two risks tie.
 """
@@ -21,7 +21,7 @@ def positive(l_s):
 
 
 def log_ratio(l_s, _):
-    """log Lambda - log Psi: the order that reproduces the paper's curves (NOTES.md, 2)."""
+    """log Lambda - log Psi: the order that reproduces the paper's curves (docs/paper.md)."""
     zeros, kept = positive(l_s)
     return zeros, math.log(max(kept) / min(kept))
 
@@ -36,7 +36,7 @@ def inverse_min_lift(l_s, _):
 
 
 def summed(measure, sides="both"):
-    """Return the order by measure(l) + measure(1/l), or by one of them (NOTES.md, 2)."""
+    """Return the order by measure(l) + measure(1/l), or by one of them."""
 
     def risk(l_s, p_s):
         above = measure(l_s, p_s)
@@ -71,7 +71,7 @@ def algorithm_1(table, criterion, omega):
     high = [x for x in symbols if violates([x])]
     low = [x for x in symbols if x not in high]
     queue, groups = list(high), []
-    while queue:  # line 4, without the test of X_Q (NOTES.md, 1)
+    while queue:  # line 4, without the test of X_Q
         block = [max(queue, key=lambda x: risk([x]))]
         queue.remove(block[0])
         while violates(block) and queue:
@@ -83,7 +83,7 @@ def algorithm_1(table, criterion, omega):
         last = groups.pop()
         nearest = min(range(len(groups)), key=lambda i: risk(last + groups[i]))
         groups.append(last + groups.pop(nearest))
-    while groups and violates(groups[-1]):  # the repair (NOTES.md, 3)
+    while groups and violates(groups[-1]):  # the repair: take in low-risk symbols
         best = min(low, key=lambda x: risk([*groups[-1], x]))
         groups[-1].append(best)
         low.remove(best)

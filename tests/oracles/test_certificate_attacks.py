@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -74,15 +75,93 @@ def test_tangents_far_away_prove_nothing(criterion, size):
         assert not accepted
 
 
-def test_a_bound_that_is_no_number_is_refused():
+@pytest.mark.parametrize("alpha", [2.0, 1e5, 1e9, 1e12, 1e15])
+def test_no_tangent_makes_a_bound_believed_that_a_mechanism_beats(alpha):
+    """The box of lifts lies inside alpha-lift's region; a smaller box's bound is a lie about it."""
+    criterion, joint = ll.AlphaLift(alpha, math.inf, 0.4), ll.Joint.random(3, 6, seed=2)
+    kept = ll.random_response(joint, ll.MaxLift(0.4)).audit.nmi
+    rng, lift = np.random.default_rng(0), joint.lift
+    points = rng.uniform(lift.min(axis=1), np.minimum(lift.max(axis=1), 1.4), (300, 3))
+    beyond = rng.choice([1e-12, 1e-10, 1e-8, 1e-5], 300)
+    points[np.arange(300), np.arange(300) % 3] = math.exp(0.4) * (1 + beyond * rng.random(300))
+    points = points[(points <= lift.max(axis=1)).all(axis=1)]
+    assert len(points) > 100
+    for tighter in (1e-4, 1e-5, 1e-6, 1e-7):
+        claim = ll.random_response(joint, ll.MaxLift(0.4 - tighter), gap=1e-9).certificate
+        assert claim.upper_bound < kept
+        lie = dataclasses.replace(claim, tangents=tuple(map(tuple, points.tolist())))
+        assert not ll.verify_certificate(joint, criterion, lie)
+
+
+def power_mean(values, weights, power):
+    """The weighted power mean of Decimals, to 60 digits."""
+    logs = [value.ln() * power for value in values]
+    top = max(logs)
+    total = sum(w * (log - top).exp() for w, log in zip(weights, logs, strict=True))
+    return ((total.ln() + top) / power).exp()
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0, 3.0, 50.0, 1e4, 1e7, 1e8, 1e10, 1e12, 1e15])
+@pytest.mark.parametrize("seed", range(3))
+def test_tangent_half_spaces_hold_the_region(alpha, seed):
+    """Points scaled onto the region's boundary to 60 digits lie in every half-space used."""
+    rng = np.random.default_rng(seed)
+    joint = ll.Joint.random(4, 9, seed=seed)
+    criterion = ll.AlphaLift(alpha, 0.2, 0.3)
+    polytope = Polytope(joint, criterion)
+    first = len(polytope.rows)
+    size = rng.choice([1e-12, 1e-9, 1e-6, 1e-3, 1.0], (60, 4))
+    near = 1 + rng.choice([-0.15, 0.3], (60, 4)) * (1 + size * rng.random((60, 4)))
+    points = np.concatenate([near, rng.uniform(0.3, 2.5, (60, 4))])
+    polytope.cut(points.T)
+    reach = np.abs(polytope.normals[:, :-1]) @ polytope.lift.max(axis=1)
+    most = polytope.outer[1][first:]
+    assert len(most) > 5
+    with localcontext() as context:
+        context.prec = 60
+        weights = [Decimal(p) for p in joint.p_s.tolist()]
+        order = Decimal(alpha)
+        for normal, offset, far in zip(polytope.normals[:, :-1], most, reach, strict=True):
+            g = [Decimal(value) for value in normal.tolist()]
+            starts = [[Decimal(value) for value in rng.uniform(0.5, 2, 4).tolist()] for _ in "ab"]
+            sign = 1 if max(g) > 0 else -1
+            # Where the half-space is tight: l proportional to (g / p) ** (sign / (alpha - sign)).
+            if all(value != 0 for value in g) and order != sign:
+                ratio = [abs(v) / w for v, w in zip(g, weights, strict=True)]
+                power = 1 / (order - 1) if sign > 0 else -1 / (order + 1)
+                starts.append([(value.ln() * power).exp() for value in ratio])
+            for start in starts:
+                if sign > 0:
+                    scale = Decimal(0.3).exp() / power_mean(start, weights, order)
+                else:
+                    inverse = [1 / value for value in start]
+                    scale = power_mean(inverse, weights, order) / Decimal(0.2).exp()
+                held = sum(v * scale * value for v, value in zip(g, start, strict=True))
+                assert held <= Decimal(float(offset)) + Decimal(1e-13) * Decimal(float(far))
+
+
+@pytest.mark.parametrize("field", ["upper_bound", "floor", "duals"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_certificate_with_what_is_no_number_is_refused(field, value):
     true = ll.random_response(JOINT, ll.LIP(0.3)).certificate
-    try:
-        accepted = ll.verify_certificate(
-            JOINT, ll.LIP(0.3), dataclasses.replace(true, upper_bound=math.nan)
+    new = (value, *true.duals[1:]) if field == "duals" else value
+    for bound in (true.upper_bound, 1.0):
+        lie = dataclasses.replace(true, **{"upper_bound": bound, field: new})
+        with pytest.raises(ll.InvalidInput, match="finite"):
+            ll.verify_certificate(JOINT, ll.LIP(0.3), lie)
+
+
+@pytest.mark.parametrize("size", [1e150, 1e305])
+def test_duals_that_overflow_prove_nothing(size):
+    true = ll.random_response(JOINT, ll.LIP(0.3)).certificate
+    for sign in (1, -1):
+        duals = np.full(JOINT.n_x, sign * size)
+        duals[::2] *= -1
+        lie = dataclasses.replace(
+            true, upper_bound=0.5 * true.upper_bound, duals=tuple(duals.tolist()), floor=0.0
         )
-    except ll.InvalidInput:
-        accepted = False
-    assert not accepted
+        with np.errstate(over="ignore", invalid="ignore"):
+            assert not ll.verify_certificate(JOINT, ll.LIP(0.3), lie)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import math
 import dit
 import pytest
 from dit.other import sibson_mutual_information_pmf
-from hypothesis import given, settings
+from hypothesis import given
 
 import lowlift as ll
 from lowlift import measures
@@ -25,7 +25,6 @@ def joint_pmf(joint, channel):
     return p_sy, dit.Distribution(outcomes, p_sy.ravel().tolist())
 
 
-@settings(max_examples=40)
 @given(releases())
 def test_sibson_information(release):
     joint, channel = made(release)
@@ -46,7 +45,6 @@ def test_sibson_information_is_not_symmetric():
     assert abs(found - wrong) > 1e-4
 
 
-@settings(max_examples=40)
 @given(releases())
 def test_information_about_s(release):
     joint, channel = made(release)
@@ -56,7 +54,6 @@ def test_information_about_s(release):
     assert found == pytest.approx(expected, abs=ABSOLUTE)
 
 
-@settings(max_examples=40)
 @given(releases())
 def test_information_about_x(release):
     joint, channel = made(release)
@@ -67,7 +64,6 @@ def test_information_about_x(release):
     assert measures.mutual_information(joint, channel) == pytest.approx(expected, abs=ABSOLUTE)
 
 
-@settings(max_examples=40)
 @given(releases())
 def test_entropies(release):
     joint, channel = made(release)

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 import lowlift as ll
 from lowlift import measures
@@ -29,7 +29,6 @@ def p_y_of(release):
     return [mass / sum(masses) for mass in masses]
 
 
-@settings(max_examples=100)
 @given(releases())
 def test_lifts_are_their_definition(release):
     joint, channel = made(release)
@@ -43,7 +42,6 @@ def test_lifts_are_their_definition(release):
         np.testing.assert_allclose(measures.log_lift(joint, channel), np.log(columns), **CLOSE)
 
 
-@settings(max_examples=100)
 @given(releases())
 def test_lift_based_measures_are_their_definition(release):
     joint, channel = made(release)
@@ -58,7 +56,6 @@ def test_lift_based_measures_are_their_definition(release):
         np.testing.assert_allclose(found**alpha, floats(mean), **CLOSE)
 
 
-@settings(max_examples=100)
 @given(releases())
 def test_lift_inverse_measures_are_their_definition(release):
     joint, channel = made(release)
@@ -73,7 +70,6 @@ def test_lift_inverse_measures_are_their_definition(release):
         np.testing.assert_allclose(found**alpha, floats(mean), **CLOSE)
 
 
-@settings(max_examples=100)
 @given(releases())
 def test_averages_are_their_definition(release):
     joint, channel = made(release)
@@ -93,7 +89,6 @@ def test_averages_are_their_definition(release):
     np.testing.assert_allclose(math.exp(measures.maximal_leakage(joint, channel)), leakage, **CLOSE)
 
 
-@settings(max_examples=100)
 @given(releases())
 def test_arimoto_of_order_inf_is_the_gain_of_the_best_guess(release):
     joint, channel = made(release)

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import lowlift as ll
 from oracles import rational
@@ -95,7 +95,6 @@ def test_optimal_merging_is_the_best_of_877_partitions(notion, budget):
     assert_best([[0, 3, 2, 1, 7, 2, 4], [5, 1, 0, 1, 7, 2, 1], [2, 2, 3, 1, 8, 2, 0]], criterion)
 
 
-@settings(max_examples=150)
 @given(tables(n_x=(1, 5)), criteria())
 def test_optimal_merging_is_the_best_partition_of_any_table(table, criterion):
     assert_best(table, criterion)

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pycanon import anonymity
 
@@ -39,7 +39,6 @@ def published(table):
     return joint, ll.Channel.identity(joint)
 
 
-@settings(max_examples=25)
 @given(small_positive_counts)
 def test_delta_disclosure_is_the_largest_log_lift(table):
     audit = ll.audit(*published(table), ll.LIP(1.0))
@@ -47,14 +46,12 @@ def test_delta_disclosure_is_the_largest_log_lift(table):
     assert max(audit.leakage) == pytest.approx(delta, abs=ABSOLUTE)
 
 
-@settings(max_examples=25)
 @given(small_positive_counts)
 def test_beta_likeness_is_the_largest_lift_less_one(table):
     beta = anonymity.basic_beta_likeness(rows_of(table), ["x"], ["s"])
     assert measures.max_lift(*published(table)).max() == pytest.approx(beta + 1, abs=ABSOLUTE)
 
 
-@settings(max_examples=25)
 @given(small_positive_counts)
 def test_t_closeness_is_half_the_largest_l1_lift(table):
     t = anonymity.t_closeness(rows_of(table), ["x"], ["s"])

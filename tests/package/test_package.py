@@ -4,9 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "package"
 
 
+@pytest.mark.second_lane
+@pytest.mark.timeout(900)
 def test_the_wheel_is_whole_and_runs_the_demo_in_an_empty_environment(tmp_path):
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--out", str(tmp_path)],

@@ -15,6 +15,8 @@ from lowlift.paper.runs import Size
 from lowlift.paper.vertices import SIZES, vertex_counts
 
 FIGURES = [1, 2, 5, 8]
+#: Its figures are made once, in one process of the tests.
+pytestmark = pytest.mark.xdist_group("findings")
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import pytest
 import lowlift as ll
 from lowlift.paper.points import printed
 
+pytestmark = pytest.mark.second_lane
 EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 
 

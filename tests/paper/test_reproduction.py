@@ -19,6 +19,7 @@ import lowlift as ll
 from lowlift.paper import EXPERIMENTS, FIGURES, printed, reproduce, reproduction, runs
 from lowlift.paper.runs import Size, run_experiment, runner
 
+pytestmark = [pytest.mark.second_lane, pytest.mark.xdist_group("reproduction")]  # made once
 TINY = {"joints": 2, "quick": True}
 MANIFEST = "reproduction.json"
 

@@ -15,6 +15,8 @@ from lowlift.paper.runs import Size, joint_of, run_experiment, runner, start_wor
 
 TINY = Size(joints=2, is_quick=True)
 PROVEN = {"random response", "proven random response", "optimal merging"}
+#: Its figures are made once, in one process of the tests.
+pytestmark = pytest.mark.xdist_group("runs")
 
 
 @pytest.fixture(autouse=True)
@@ -322,15 +324,21 @@ def test_jobs_are_checked(jobs):
         runner(jobs)
 
 
-def test_workers_leave_ctrl_c_to_this_process():
+@pytest.fixture
+def ctrl_c():
+    """Python's own handling of Ctrl+C, which a shell takes away from what it runs behind."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+def test_workers_leave_ctrl_c_to_this_process(ctrl_c):
     get_reusable_executor().shutdown(wait=True)  # those of other tests
-    before = signal.getsignal(signal.SIGINT)
-    assert before is signal.default_int_handler
     with runner(2) as parallel:
         start_workers(parallel, 2)
         found = list(parallel(joblib.delayed(signal.getsignal)(signal.SIGINT) for _ in range(4)))
     assert found == [signal.SIG_IGN] * 4
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is ctrl_c
 
 
 def test_without_jobs_joblib_decides():

@@ -1,7 +1,7 @@
 """Whatever was published: the likelihood is largest, and the intervals hold the estimate."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lowlift as ll
@@ -18,7 +18,6 @@ def published(draw):
     return channel, counts if any(counts) else [1] * channel.n_y
 
 
-@settings(max_examples=80)
 @given(published())
 def test_no_other_p_is_likelier(case):
     channel, counts = case
@@ -33,7 +32,6 @@ def test_no_other_p_is_likelier(case):
     np.testing.assert_allclose(g[positive], 1, atol=1e-4)
 
 
-@settings(max_examples=80)
 @given(published())
 def test_estimates_lie_in_their_intervals(case):
     channel, counts = case

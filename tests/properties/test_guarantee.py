@@ -4,7 +4,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lowlift as ll
@@ -33,13 +33,11 @@ def assert_guaranteed(table, release):
 
 
 @by_mechanism
-@settings(max_examples=120)
 @given(tables(), criteria())
 def test_mechanisms_keep_their_criterion(mechanism, table, criterion):
     assert_guaranteed(table, mechanism(joint_of(table), criterion))
 
 
-@settings(max_examples=60)
 @given(tables(), criteria(), st.lists(st.floats(0.01, 1), min_size=2, max_size=3))
 def test_watchdog_keeps_its_criterion_for_any_r(table, criterion, outputs):
     assert_guaranteed(table, ll.watchdog(joint_of(table), criterion, outputs=outputs))
@@ -47,7 +45,6 @@ def test_watchdog_keeps_its_criterion_for_any_r(table, criterion, outputs):
 
 # Budgets between 300 and 700 are where inverses of cells of 1e-150 to 1e-290 stand.
 @by_mechanism
-@settings(max_examples=120)
 @given(
     tiny_probabilities(),
     criteria(st.sampled_from([0.0, 1e-12, 1.0, 60.0, 340.0, 400.0, 455.0, 660.0, 700.0, INF])),
@@ -101,7 +98,6 @@ def test_mechanisms_take_large_orders_and_tiny_cells(mechanism, alpha):
 
 @by_mechanism
 @pytest.mark.filterwarnings("ignore:S takes one value only:lowlift.errors.LowliftWarning")
-@settings(max_examples=30)
 @given(tables(n_s=(1, 1)), criteria())
 def test_one_sensitive_value_is_released_as_it_is(mechanism, table, criterion):
     release = mechanism(joint_of(table), criterion)
@@ -113,7 +109,6 @@ def test_one_sensitive_value_is_released_as_it_is(mechanism, table, criterion):
 
 
 @by_mechanism
-@settings(max_examples=30)
 @given(tables(n_x=(1, 1)), criteria())
 def test_one_symbol_is_released_as_it_is(mechanism, table, criterion):
     release = mechanism(joint_of(table), criterion)
@@ -146,7 +141,6 @@ def test_mechanisms_keep_every_pair_of_budgets(mechanism):
         assert_guaranteed(table, mechanism(joint, make(lower, upper)))
 
 
-@settings(max_examples=300)
 @given(releases(), criteria())
 def test_the_audit_tells_the_truth(release, criterion):
     joint, channel = made(release)
@@ -157,7 +151,6 @@ def test_the_audit_tells_the_truth(release, criterion):
     assert len(audit.violations) == expected.count(False)
 
 
-@settings(max_examples=100)
 @given(
     releases(tiny_probabilities()),
     criteria(st.sampled_from([0.0, 1e-12, 1.0, 60.0, 345.0, 457.0, 667.0, 700.0, INF])),

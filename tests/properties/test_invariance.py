@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lowlift as ll
@@ -146,7 +146,6 @@ def test_counts_and_floats_of_the_same_numbers_agree(release, criterion):
     assert_same_numbers(after, before)
 
 
-@settings(max_examples=40)
 @given(dyadic(), criteria(budget))
 def test_counts_and_floats_of_the_same_numbers_release_the_same(table, criterion):
     for mechanism in (ll.watchdog, ll.subset_merging, ll.optimal_merging):

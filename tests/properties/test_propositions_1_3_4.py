@@ -2,7 +2,7 @@
 
 Budgets are the tightest floats that the audit accepts, so that nothing but the theorem decides.
 With u the largest and d the smallest lift, items 1(2), 3(1) and 3(2) are tested in the form that
-holds (NOTES.md, 6), and as printed where 1 - d <= u - 1.
+holds (docs/paper.md), and as printed where 1 - d <= u - 1.
 """
 
 import math

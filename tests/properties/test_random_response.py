@@ -18,7 +18,7 @@ NOTIONS = {
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@settings(max_examples=12)
+@settings(max_examples=12)  # each solves to the optimum, for every notion
 @given(
     st.integers(0, 10**6),
     st.integers(2, 4),
@@ -54,7 +54,6 @@ def test_a_larger_budget_keeps_no_less(notion, seed):
             assert (np.diff(nmi) >= -1e-6).all()
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([(2, 5), (3, 4), (3, 7), (5, 3)]), st.booleans())
 def test_sparse_counts_never_break_the_guarantee(seed, sizes, is_zero_budget):
     rng = np.random.default_rng(seed)

@@ -238,13 +238,18 @@ def files(tmp_path):
 
 
 def pytest_collection_modifyitems(items):
-    """PySpark leaves the loopback sockets of its answers to the garbage collector."""
+    """Run what needs Spark in one worker, which starts it once.
+
+    PySpark leaves the loopback sockets of its answers to the garbage collector.
+    """
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
-            for kind in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
-                item.add_marker(
-                    pytest.mark.filterwarnings(
-                        rf"ignore:(?s).*<socket\.socket.*127\.0\.0\.1:{kind}"
-                    )
-                )
+        if here not in item.path.parents:
+            continue
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if "spark" in item.fixturenames or parameters.get("store") == "spark":
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        for kind in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
+            item.add_marker(
+                pytest.mark.filterwarnings(rf"ignore:(?s).*<socket\.socket.*127\.0\.0\.1:{kind}")
+            )

@@ -400,7 +400,7 @@ SCRIPT = """
     source, target, moment = sys.argv[1:]
     if moment == "publishing":
         from lowlift.tables.targets import database, files
-        files.publish_file = database.publish_file = stop
+        files.place = database.place = stop
     with open_table(source) as table:
         draw = Draw((table.column("x"),), Channel([[1, 1]]), ("a",))
         column = OutputColumn("y", "text", ("u", "v"))
@@ -410,7 +410,7 @@ SCRIPT = """
                 stop()
         if moment == "rows":
             import lowlift.tables.targets.files as files
-            files.FileTarget.check = stop
+            files.FileTarget.written = stop
         table.apply(draw, Output(target, (column,), keep=keep, force=True), progress=progress)
 """
 
@@ -435,7 +435,7 @@ def test_a_killed_run_leaves_no_half_file(files, tmp_path, moment, exists):
     killed(tmp_path, source, str(target), moment)
     assert target.exists() == exists
     assert not exists or target.read_text() == "what was there"
-    left = [path for path in tmp_path.iterdir() if path.name.startswith(".safe.parquet")]
+    left = list(tmp_path.glob(".safe.parquet.*.part"))
     assert len(left) == 1
     assert moment == "publishing" or stat.S_IMODE(left[0].stat().st_mode) == 0o600
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lowlift as ll
@@ -48,7 +48,6 @@ def test_two_releases_of_lift_one_reveal_the_first_symbol():
     assert repr(both).startswith("<Together 2 channels VIOLATED")
 
 
-@settings(max_examples=60)
 @given(releases(), criteria())
 def test_of_one_channel_it_is_the_audit(release, criterion):
     joint, channel = made(release)
@@ -70,7 +69,6 @@ def several(draw):
     return table, [draw(weights(len(table[0]), n_y=(1, 3))) for _ in range(sizes)]
 
 
-@settings(max_examples=60)
 @given(several(), criteria())
 def test_the_verdict_is_the_rational_one(case, criterion):
     table, rows = case
@@ -87,7 +85,6 @@ def test_the_verdict_is_the_rational_one(case, criterion):
     np.testing.assert_allclose(sorted(found.p_y), p_y, rtol=1e-9)
 
 
-@settings(max_examples=60)
 @given(several())
 def test_more_releases_keep_no_less(case):
     table, rows = case
@@ -137,7 +134,6 @@ def test_weights_too_small_for_floats_are_exact():
     assert 0 < found.nmi < 1
 
 
-@settings(max_examples=60)
 @given(tiny_probabilities(), st.data(), criteria())
 def test_the_verdict_is_the_rational_one_for_tiny_cells(table, data, criterion):
     channels = [ll.Channel(data.draw(weights(len(table[0]), n_y=(1, 3)))) for _ in range(2)]

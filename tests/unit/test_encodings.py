@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import lowlift as ll
 from lowlift import encodings
@@ -195,7 +195,6 @@ def test_values_of_rare_symbols_get_some_fresh_draws():
     assert 0 < off.max() <= 2 * 2.0**-12
 
 
-@settings(max_examples=60)
 @given(releases())
 def test_the_product_is_rounded_from_integers(release):
     """No machine's floats enter, so that keyed draws are the same everywhere."""
@@ -308,7 +307,6 @@ def test_encoded_releases_survive_a_pickle():
     assert encoded.nmi == encode(NOISY, "values").nmi
 
 
-@settings(max_examples=100)
 @given(releases(), criteria())
 def test_what_is_encoded_is_allowed_by_an_exact_check_that_is_not_lowlifts(release, criterion):
     table, weights = release

@@ -204,6 +204,5 @@ def test_tiny_cells_are_merged_or_allowed(criterion, tiny):
 def test_merging_needs_no_numba_for_a_criterion_of_ones_own(monkeypatch):
     kernels = importlib.import_module("lowlift.kernels.merging")
     monkeypatch.setattr(kernels, "cover", None)
-    monkeypatch.setattr(kernels, "grow", None)
     joint = ll.Joint.random(3, 6, seed=0)
     assert ll.subset_merging(joint, Plain(ll.LIP(0.3))).audit.is_satisfied

@@ -8,6 +8,7 @@ import pytest
 import lowlift as ll
 from lowlift.mechanisms.balanced import balanced_weights
 from lowlift.mechanisms.column_generation import split_support
+from lowlift.mechanisms.master import Master
 
 INF = math.inf
 POLYHEDRAL = [
@@ -275,3 +276,54 @@ def test_a_large_block_is_split_without_halving_it_over_and_over():
     assert nnls(table, joint.p_x)[1] < 1e-9
     release = ll.random_response(joint, ll.LIP(0.001), gap=1e-4, time_limit=20)
     assert release.audit.is_satisfied
+
+
+@pytest.mark.parametrize("rare", [1e-6, 1e-8, 4e-12, 1e-13])
+@pytest.mark.parametrize("n_x", [17, 40])
+def test_rare_symbols_cost_nothing(rare, n_x):
+    """P(x) down to about 1e-14: the bound is reached, and both are as without the rare symbols."""
+    weights = np.random.default_rng(0).random((5, n_x))
+    weights[:, [3, 5, 8]] *= rare
+    joint, criterion = ll.Joint(weights / weights.sum()), ll.LIP(0.5)
+    release = ll.random_response(joint, criterion)
+    assert release.audit.is_satisfied
+    assert release.certificate.gap <= 1e-6
+    if n_x == 17:
+        assert release.audit.nmi == pytest.approx(0.84403, abs=1e-5)
+    assert ll.verify_certificate(joint, criterion, release.certificate)
+
+
+@pytest.mark.parametrize("criterion", [ll.AlphaLift(2, math.inf, 0.2), ll.Chi2Lift(math.inf, 0.2)])
+def test_rare_symbols_cost_nothing_where_tangents_are_taken(criterion):
+    weights = np.random.default_rng(0).random((3, 8))
+    weights[:, 3] *= 1e-7
+    joint = ll.Joint(weights / weights.sum())
+    release = ll.random_response(joint, criterion)
+    assert release.certificate.gap <= 2e-6
+    assert ll.verify_certificate(joint, criterion, release.certificate)
+
+
+@pytest.mark.parametrize("solves", [0, 1, 2])
+def test_what_the_solver_cannot_solve_leaves_a_release_and_a_true_bound(monkeypatch, solves):
+    """HiGHS, allowed no step from some solve on, ends without an optimum."""
+    original, count = Master.solve, 0
+
+    def solve(self):
+        nonlocal count
+        if count == solves:
+            self.solver.setOptionValue("simplex_iteration_limit", 0)
+            self.solver.setOptionValue("presolve", "off")
+            self.solver.clearSolver()
+        count += 1
+        return original(self)
+
+    joint, criterion = ll.Joint.random(4, 40, seed=0), ll.LIP(0.4)
+    best = ll.random_response(joint, criterion).audit.nmi
+    monkeypatch.setattr(Master, "solve", solve)
+    release = ll.random_response(joint, criterion)
+    assert release.audit.is_satisfied
+    assert release.audit.nmi >= ll.subset_merging(joint, criterion).audit.nmi
+    assert release.certificate.upper_bound >= best
+    assert not release.certificate.is_optimal
+    assert ll.verify_certificate(joint, criterion, release.certificate)
+    assert ll.subset_random_response(joint, criterion).audit.is_satisfied

@@ -62,7 +62,7 @@ def tampered(release, path, keys, value, message="release.json"):
         ("null", "is no release"),
         ("{}", "is no release"),
         ('{"format": "other", "version": 1}', "is no release"),
-        ('{"format": "lowlift-release"}', "version 1; it is of version None"),
+        ('{"format": "lowlift-release"}', "version 1 or 2; it is of version None"),
         ('{"format": "lowlift-release", "version": 1}', "is damaged"),
         ("[" * 100_000, "it is not JSON"),
         ("9" * 10_000, "it is not JSON"),
@@ -93,9 +93,9 @@ def test_a_truncated_file_is_refused_wherever_it_ends(path, release):
         refused(path, text[:size])
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, 1.5, [1]])
+@pytest.mark.parametrize("version", [0, 3, "1", None, 1.5, [1]])
 def test_other_versions_are_refused(path, version):
-    tampered(MERGED, path, ["version"], version, "version 1; it is of version")
+    tampered(MERGED, path, ["version"], version, "version 1 or 2; it is of version")
 
 
 @pytest.mark.parametrize("word", ["other", None, 1, "lowlift-releases"])

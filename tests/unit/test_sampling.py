@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -36,7 +36,6 @@ def identity(n_x):
 
 
 @given(st.integers(1, 3000), st.data(), st.sampled_from([0.3, 0.05, 1e-4, 1e-9]))
-@settings(max_examples=80)
 def test_clopper_pearson_is_the_quantile_of_the_beta_distribution(n, data, error):
     k = data.draw(st.integers(0, n))
     low, high = clopper_pearson(np.array([float(k)]), np.array([float(n)]), error)

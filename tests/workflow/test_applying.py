@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import platform
 from collections import Counter
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -224,7 +225,8 @@ def test_fresh_draws_follow_the_audited_weights(mixed, tmp_path, ward):
     """A table of one ward, without S: its outputs have the law of one row of the channel."""
     size = 40_000
     table = write_csv(tmp_path / "t.csv", ("ward",), [(ward,)] * size)
-    receipt = apply(table, mixed.release, str(tmp_path / "safe.csv"))
+    options = Options(accept_unchecked=True)
+    receipt = apply(table, mixed.release, str(tmp_path / "safe.csv"), options)
     assert not receipt.checked_on_this_table
     law = mixed.encoded.release.channel.p_y_given_x[WARDS.index(ward)]
     found = counted(tmp_path / "safe.csv", "code")
@@ -295,7 +297,9 @@ def test_keyed_draws_are_the_digest_of_each_id(people, mixed, tmp_path):
     for pid, _, ward, _ in rows[::37]:
         assert drawn[pid] == alias_draw(table, WARDS.index(ward), uniform_of(subkey, pid))
     half = write_csv(tmp_path / "half.csv", ("ward", "pid"), [(r[2], r[0]) for r in rows[::-2]])
-    options = Options(keep=("pid",), accept_uncovered=True, id="pid", key=KEY)
+    options = Options(
+        keep=("pid",), accept_uncovered=True, accept_unchecked=True, id="pid", key=KEY
+    )
     apply(half, mixed.release, str(tmp_path / "b.csv"), options)
     again = {pid: int(code) for code, pid in read_csv(tmp_path / "b.csv")[1]}
     assert len(again) == len(rows[::-2])
@@ -395,6 +399,41 @@ def test_drift_is_found_for_the_sensitive_columns_that_are_there(tmp_path):
     with pytest.raises(ll.BoundViolated):
         apply(later, made.release, str(tmp_path / "safe.csv"))
     assert names(tmp_path) == ["t.csv", "u.csv"]
+
+
+@pytest.mark.parametrize("sensitive", [(), ("a",)], ids=["none", "some"])
+@pytest.mark.parametrize("target", ["safe.csv", "safe.parquet"])
+def test_a_table_without_s_is_published_only_on_request(tmp_path, sensitive, target):
+    """X, which told nothing of S at design, may be S here, under another name."""
+    rows = [(f"a{k % 2}", f"b{k // 2 % 2}", f"x{k // 4 % 2}") for k in range(80)]
+    table = write_csv(tmp_path / "t.csv", ("a", "b", "x"), rows)
+    made = design(table, Asked(("a", "b"), ("x",)), ll.LIP(0.1))
+    made.release.to_json(tmp_path / "release.json")
+    renamed = [(row[0], f"b{row[2][1]}", row[2]) for row in rows]  # b is now a function of x
+    there = {"a": 0, "x": 2}
+    kept = [name for name in ("a", "x") if name in (*sensitive, "x")]
+    later = write_csv(
+        tmp_path / "u.csv",
+        (*kept, "renamed b"),
+        [(*(row[there[name]] for name in kept), row[1]) for row in renamed],
+    )
+    safe = str(tmp_path / target)
+    with pytest.raises(ll.BoundViolated, match="'b' of the release is not") as found:
+        apply(later, made.release, safe)
+    assert "--accept-unchecked" in str(found.value)
+    assert names(tmp_path) == ["release.json", "t.csv", "u.csv"]
+    receipt = apply(later, made.release, safe, Options(accept_unchecked=True))
+    assert not receipt.checked_on_this_table
+    assert any("S is not in it" in item for item in receipt.outside_the_guarantee)
+    release = str(tmp_path / "release.json")
+    name = "the bound was checked on the table that was published"
+    checked = verify(release, published=safe)
+    assert not checked.is_ok
+    assert [check.name for check in checked.checks if not check.is_ok] == [name]
+    accepted = verify(release, published=safe, accept_unchecked=True)
+    assert accepted.is_ok
+    assert accepted.exceptions == (name,)
+    assert verify(release, accept_unchecked=True).exceptions == ()
 
 
 def test_values_unseen_at_design(people, merged, tmp_path):
@@ -564,10 +603,13 @@ def test_what_is_accepted_uncovered_is_recorded(tmp_path):
 def test_kept_columns_without_s_cannot_be_told(tmp_path):
     _, release = keeping(tmp_path, "k")
     table = write_csv(tmp_path / "u.csv", ("x", "k"), [("u", "k"), ("v", "l")] * 9)
-    with pytest.raises(ll.BoundViolated, match="S is not in this table"):
-        apply(table, release, str(tmp_path / "safe.csv"), Options(keep=("k",)))
-    options = Options(keep=("k",), accept_uncovered=True)
-    assert apply(table, release, str(tmp_path / "safe.csv"), options).outside_the_guarantee
+    for options in (Options(keep=("k",), accept_uncovered=True), Options(accept_unchecked=True)):
+        with pytest.raises(ll.BoundViolated, match=r"cannot be (checked|told)"):
+            apply(table, release, str(tmp_path / "safe.csv"), replace(options, keep=("k",)))
+    options = Options(keep=("k",), accept_uncovered=True, accept_unchecked=True)
+    assert (
+        len(apply(table, release, str(tmp_path / "safe.csv"), options).outside_the_guarantee) == 2
+    )
 
 
 @pytest.mark.parametrize("keep", [("s",), ("x",), ("nothing",), ("k", "k"), ("K",)])
@@ -621,7 +663,7 @@ def tampered(release):
         lambda r: r["audit"].update(nmi=0.5),
         lambda r: r["channel"].update(denominator=2),
         lambda r: r["channel"]["atoms"].pop(),
-        lambda r: r.update(version=2),
+        lambda r: r.update(version=3),
         lambda r: r.update(format="other"),
         lambda r: r.pop("channel"),
         lambda r: r["criterion"].update(epsilon=-1),

@@ -158,7 +158,7 @@ def test_a_table_published_by_another_release_fails(mixed, tmp_path):
     assert failures(verify(mixed.release, published=str(tmp_path / "safe.csv")))
     (tmp_path / "safe.receipt.json").unlink()
     found = verify(mixed.release, published=str(tmp_path / "safe.csv"))
-    assert failures(found) == ["frequencies fit the release"]
+    assert failures(found) == ["receipt", "frequencies fit the release"]
 
 
 @pytest.mark.parametrize(
@@ -225,9 +225,11 @@ def test_a_receipt_that_says_otherwise_fails(merged, tmp_path, change):
 
 
 def test_a_missing_receipt_is_pointed_out(merged, tmp_path):
-    """The raw column may look like `values` drawn from it: then only a receipt tells."""
+    """It is written last: a table without one was not published."""
     (tmp_path / "safe.csv").write_bytes(merged.safe.read_bytes())
-    assert "receipt" in str(verify(merged.release, published=str(tmp_path / "safe.csv")))
+    found = verify(merged.release, published=str(tmp_path / "safe.csv"))
+    assert failures(found) == ["receipt"]
+    assert "not published" in str(found)
 
 
 def test_draws_by_a_seed_are_pointed_out(merged, tmp_path):
@@ -388,7 +390,7 @@ def test_verifying_runs_no_solver(mixed):
 
 
 def counterexample(folder):
-    """MATH.md: P(s=1|x) = (.2, .4, .6, .8), two releases of lift 1 that together tell x1."""
+    """P(s=1|x) = (.2, .4, .6, .8): two releases of lift 1 that together tell x1."""
     counts = [[1, 2, 3, 4], [4, 3, 2, 1]]
     rows = rows_of(counts, ("yes", "no"), ("x1", "x2", "x3", "x4"))
     table = write_csv(folder / "t.csv", ("s", "x"), rows)

@@ -2,7 +2,7 @@
 
 import typer
 
-from lowlift.cli import demo, files, paper, reports, tables, web
+from lowlift.cli import compiling, demo, files, paper, reports, tables, web
 from lowlift.version import __version__
 
 __all__ = ["app"]
@@ -25,11 +25,13 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
     """Publish data X while bounding how much it reveals of sensitive S."""
+    context.with_resource(compiling.shown())
 
 
 app.command()(tables.audit)

@@ -24,6 +24,13 @@ def verify(
         str | None,
         typer.Option(metavar="TABLE", help="Also recount this table, e.g. --against people.csv."),
     ] = None,
+    accept_unchecked: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unchecked",
+            help="Accept a table that was published without the sensitive columns in its source.",
+        ),
+    ] = False,
     engine: o.Engine = None,
     json: o.Json = False,
 ) -> None:
@@ -34,10 +41,17 @@ def verify(
     from lowlift.cli import screens
     from lowlift.workflow import verify as run
 
-    found = run(release, against=against, published=published, engine=engine)
+    found = run(
+        release,
+        against=against,
+        published=published,
+        engine=engine,
+        accept_unchecked=accept_unchecked,
+    )
     if json:
         checks = [asdict(check) for check in found.checks]
-        screens.print_json({"is_verified": found.is_ok, "checks": checks})
+        data = {"is_verified": found.is_ok, "except": found.exceptions, "checks": checks}
+        screens.print_json(data)
     else:
         screens.verification_screen(found)
     raise typer.Exit(0 if found.is_ok else 1)
@@ -87,11 +101,12 @@ def show(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="From lowlift design.")],
     json: o.Json = False,
 ) -> None:
-    """Show a release: what it merges or mixes, and its audit."""
+    """Show a release: the channel that is published, what it merges or mixes, and its audit."""
     from lowlift.cli import screens
+    from lowlift.encodings import described
     from lowlift.release import Release
 
-    found = Release.from_json(release)
+    found = described(Release.from_json(release))
     if json:
         screens.print_json(screens.release_data(found))
     else:

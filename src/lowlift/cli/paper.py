@@ -33,7 +33,7 @@ def paper(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer joints and budgets: all of it in a minute.")
+        bool, typer.Option("--quick", help="Fewer joints and budgets, for a first look.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random joints, e.g. 7.")] = 9,
     jobs: Annotated[
@@ -43,8 +43,8 @@ def paper(
 ) -> None:
     """Recompute the paper's figures and propositions, with its own points beside ours.
 
-    Writes index.html and each figure as SVG, PNG and CSV into DIR. All of it takes about two
-    minutes on two cores, a minute with --quick.
+    Writes index.html and each figure as SVG, PNG and CSV into DIR. This takes minutes; a run that
+    was stopped goes on where it was.
     """
     from rich.console import Console
     from rich.progress import (

@@ -9,8 +9,8 @@ import typer
 
 if TYPE_CHECKING:
     from lowlift.audit import Audit
+    from lowlift.encodings import Encoded
     from lowlift.joint import Label
-    from lowlift.release import Release
     from lowlift.sampling import LiftIntervals
     from lowlift.workflow import (
         Design,
@@ -273,7 +273,7 @@ def receipt_screen(receipt: "Receipt") -> None:
     if receipt.dropped or receipt.unseen:
         typer.echo(f"Left out: {receipt.dropped:,} with missing values, {receipt.unseen:,} unseen.")
     if not receipt.checked_on_this_table:
-        typer.echo("S is not in this table: the bound is the one of the table it was designed on.")
+        typer.echo("S is not in this table: the bound was not checked on it, and may not hold.")
     for item in receipt.outside_the_guarantee:
         typer.echo(f"Outside the guarantee: {item}.")
 
@@ -281,14 +281,21 @@ def receipt_screen(receipt: "Receipt") -> None:
 def verification_screen(found: "Verification") -> None:
     """Print each check."""
     for check in found.checks:
-        typer.echo(f"{'ok  ' if check.is_ok else 'FAIL'} {check.name}: {check.detail}")
-    typer.echo("Verified." if found.is_ok else "NOT verified.")
+        word = "ok  " if check.is_ok else "NOT " if check.is_accepted else "FAIL"
+        typer.echo(f"{word} {check.name}: {check.detail}")
+    if not found.is_ok:
+        typer.echo("NOT verified.")
+    elif found.exceptions:
+        typer.echo(f"Verified, except: {'; '.join(found.exceptions)}.")
+    else:
+        typer.echo("Verified.")
 
 
-def release_screen(release: "Release") -> None:
-    """Print a release: its audit, and what each output mixes."""
+def release_screen(encoded: "Encoded") -> None:
+    """Print a release as it is published: its audit, and what each output mixes."""
+    release = encoded.release
     typer.echo(_verdict(release.audit))
-    facts(release_lines(release))
+    facts(release_lines(encoded))
     p_x_given_y, audit = release.p_x_given_y, release.audit
     rows = []
     order = (-audit.p_y).argsort(kind="stable").tolist()
@@ -301,17 +308,21 @@ def release_screen(release: "Release") -> None:
         more = f"; {len(members) - 5} more" if len(members) > 5 else ""
         lifts = audit.lift[:, y]
         ends = f"{lifts.min():.3f}", f"{lifts.max():.3f}"
-        rows.append((str(y), f"{audit.p_y[y]:.4f}", words + more, *ends))
+        name = shown(encoded.labels[y]) if encoded.name == "values" else str(y)
+        rows.append((name, f"{audit.p_y[y]:.4f}", words + more, *ends))
     title = f"{len(rows)} of {release.channel.n_y:,} outputs, by share"
-    table(("code", "share", "stands for", "min lift", "max lift"), rows, title)
+    head = "value" if encoded.name == "values" else "code"
+    table((head, "share", "stands for", "min lift", "max lift"), rows, title)
 
 
-def release_data(release: "Release") -> dict[str, Any]:
-    """Return a release's numbers, and what each output stands for."""
+def release_data(encoded: "Encoded") -> dict[str, Any]:
+    """Return a release's numbers as it is published, and what each output stands for."""
+    release = encoded.release
     p_x_given_y, labels = release.p_x_given_y, release.joint.x_labels
     outputs = [
         {
             "code": y,
+            "published": encoded.labels[y],
             "share": float(release.audit.p_y[y]),
             "min_lift": float(release.audit.lift[:, y].min()),
             "max_lift": float(release.audit.lift[:, y].max()),
@@ -325,19 +336,22 @@ def release_data(release: "Release") -> dict[str, Any]:
     bound = release.certificate.upper_bound if release.certificate else None
     sizes = {"s": release.joint.n_s, "x": release.joint.n_x, "y": release.channel.n_y}
     data = audit_data(release.audit) | {"mechanism": release.mechanism, "upper_bound": bound}
+    data |= {"encoding": encoded.name, "share_changed": encoded.share_changed}
     return data | {"sizes": sizes, "fingerprint": release.fingerprint, "channel": outputs}
 
 
-def release_lines(release: "Release") -> list[tuple[str, str]]:
+def release_lines(encoded: "Encoded") -> list[tuple[str, str]]:
     """Return a release's numbers, a line each."""
+    release = encoded.release
     lines = [
         ("mechanism", release.mechanism or "(not said)"),
+        ("published as", encoded.name),
         ("values of S, X, Y", f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"),
         ("information kept (NMI)", f"{release.audit.nmi:.4f}"),
         ("fingerprint", release.fingerprint[:16]),
     ]
     if release.certificate is not None:
-        lines.insert(3, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
+        lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
     return lines
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,6 +36,13 @@ _Accept = Annotated[
     bool,
     typer.Option(
         "--accept-uncovered", help="Publish kept columns that the bound does not cover; recorded."
+    ),
+]
+_Unchecked = Annotated[
+    bool,
+    typer.Option(
+        "--accept-unchecked",
+        help="Publish a table without the sensitive columns: the bound is not checked; recorded.",
     ),
 ]
 _KeepOrder = Annotated[
@@ -236,20 +243,22 @@ def apply(
     key_file: _KeyFile = None,
     seed: _Seed = None,
     unseen: _Unseen = "error",
+    accept_unchecked: _Unchecked = False,
     engine: o.Engine = None,
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
     """Publish: draw a released value for each row of a table, and write nothing else.
 
-    When the sensitive columns are in the table, the bound is checked on it first; if it does not
-    hold, nothing is written and the exit code is 1.
+    The bound is checked on this table first. If it does not hold, or the sensitive columns are not
+    in the table, nothing is written and the exit code is 1.
     """
     from lowlift.cli import screens
     from lowlift.release import Release
     from lowlift.workflow import apply as run
 
     options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)
+    options = replace(options, accept_unchecked=accept_unchecked)
     with _drawing(json) as progress:
         receipt = run(
             source, Release.from_json(release), out, options, engine=engine, progress=progress
@@ -292,7 +301,10 @@ def sanitize(
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
-    """Design, publish and verify in one; writes release, codebook and receipt beside the output."""
+    """Design, publish and verify in one; writes release, codebook and receipt beside the output.
+
+    Exit code 0: all of them are there and verified. Any other: none is.
+    """
     from lowlift.cli import screens
     from lowlift.workflow import report_of
     from lowlift.workflow import sanitize as run
@@ -320,10 +332,8 @@ def sanitize(
             design_progress=searching,
             apply_progress=drawing,
         )
-    files = {name: str(path) for name, path in made.files.items()}
-    if made.verification.is_ok:
-        pages.write(lambda: report_of(made, round_to=round_to))
-        files |= pages.data
+    pages.write(lambda: report_of(made, round_to=round_to))
+    files = {name: str(path) for name, path in made.files.items()} | pages.data
     if json:
         checks = [asdict(check) for check in made.verification.checks]
         data: dict[str, object] = {
@@ -340,9 +350,7 @@ def sanitize(
         if seed is None:
             typer.echo(f"To publish: {out}, {files['codebook']}.")
         screens.warn(made.warnings)
-        if made.verification.is_ok:
-            pages.say()
-    raise typer.Exit(0 if made.verification.is_ok else 1)
+        pages.say()
 
 
 def _options(
@@ -372,14 +380,18 @@ def _searching(is_quiet: bool) -> "Iterator[Callable[[State], object] | None]":
     if is_quiet or not console.is_terminal:
         yield None
         return
-    with console.status("searching") as status:
+    status = console.status("searching")
 
-        def show(state: "State") -> None:
-            status.update(
-                f"NMI {state.nmi:.5f}, proven at most {state.bound:.5f}, {state.seconds:.0f} s"
-            )
+    def show(state: "State") -> None:
+        status.start()  # not before, when a bar for compiling may be there
+        status.update(
+            f"NMI {state.nmi:.5f}, proven at most {state.bound:.5f}, {state.seconds:.0f} s"
+        )
 
+    try:
         yield show
+    finally:
+        status.stop()
 
 
 @contextmanager

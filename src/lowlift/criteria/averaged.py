@@ -28,6 +28,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Budgets above this have no tangents: their exponentials would leave the floats.
 _MOST = 300.0
+#: The largest power that a gradient is computed with.
+_STEEP = 1e8
 
 
 def check_alpha(alpha: float) -> float:
@@ -331,25 +333,42 @@ class AlphaLift(_Averaged):
         return np.asarray(math.exp(-self.lower) * p_s ** (1 / self.alpha))
 
     def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
+        """Return half-spaces that hold the region for the normal as it is, rounded or not.
+
+        For g >= 0 and 1/alpha + 1/b = 1, Hoelder's inequality gives ``g . l <= e**upper M_b`` and
+        its reverse ``g . l >= e**-lower M_q`` with q = alpha / (alpha + 1), where M_t is the power
+        mean ``(sum_s P(s) (g / P(s))**t)**(1/t)``. A gradient of a huge alpha is far off in floats;
+        these offsets are not.
+        """
         out: list[tuple[Floats, float]] = []
         if math.isinf(self.alpha):
             return out  # the box is the region
-        if self.upper < _MOST:
+        if self.upper < _MOST and self.alpha > 1:
             norm, normal = self._norm(lift_s, p_s)
-            if norm > math.exp(self.upper):  # a norm: normal . l = norm
-                out.append((normal, math.exp(self.upper)))
+            if norm > math.exp(self.upper):
+                # Below 2 the gradient is exact enough, and b may be huge: M_b is 1.
+                mean = 1.0
+                if self.alpha >= 2:
+                    mean = _power_mean(normal / p_s, p_s, 1 / (1 - 1 / self.alpha))
+                out.append((normal, math.exp(self.upper) * mean))
         if self.lower < _MOST and (lift_s > 0).all():
             norm, gradient = self._norm(1 / lift_s, p_s)
-            if norm > math.exp(self.lower):  # of degree -1: normal . l = -norm
-                normal = -gradient / (lift_s * lift_s)
-                out.append((normal, math.exp(self.lower) - 2 * norm))
+            if norm > math.exp(self.lower):
+                normal = gradient / (lift_s * lift_s)
+                mean = _power_mean(normal / p_s, p_s, 1 / (1 + 1 / self.alpha))
+                out.append((-normal, -math.exp(-self.lower) * mean))
         return out
 
     def _norm(self, values: Floats, p_s: Floats) -> tuple[float, Floats]:
         """Return (sum_s P(s) value**alpha)**(1/alpha) and its gradient."""
         logs = log_or_minus_inf(values)[:, None]
         norm = math.exp(float(log_alpha_mean(logs, p_s, self.alpha)[0]))
-        return norm, p_s * (values / norm) ** (self.alpha - 1)
+        # Beyond a power of 1e8 rounding alone would make the gradient 0 or infinite.
+        return norm, p_s * (values / norm) ** (min(self.alpha, _STEEP) - 1)
+
+
+def _power_mean(values: Floats, p_s: Floats, power: float) -> float:
+    return math.exp(float(log_alpha_mean(log_or_minus_inf(values)[:, None], p_s, power)[0]))
 
 
 def _expm1(side: float) -> float:

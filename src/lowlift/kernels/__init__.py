@@ -1,5 +1,4 @@
-"""Arrays in, arrays out: the numerical rooms, compiled where it pays.
+"""Arrays in, arrays out: numerical functions, compiled where it pays.
 
-`lift` is NumPy; `merging` and `partitions` are compiled by numba and imported by the mechanisms on
-first use.
+`lift` is NumPy. The others are compiled by numba on first use; `compilation` says how.
 """

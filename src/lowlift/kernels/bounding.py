@@ -16,12 +16,13 @@ allowance, and `_SLACK` covers the coefficients, each of which is off by less th
 """
 
 import math
+from collections.abc import Callable
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.kernels.lp import LIMIT, minimise
+from lowlift.kernels.compilation import helper, kernel
+from lowlift.kernels.lp import LIMIT, MINIMISE
 
 __all__ = ["DIFFUSE", "prove"]
 
@@ -36,7 +37,6 @@ _HEIGHT = 80  # of the tree
 _STACK = 60_000
 _UP, _DOWN = 1 + 2.0**-50, 1 - 2.0**-50
 _SLACK = 1e-12
-_PIVOTS = 300
 #: Rounds of tightening in a node, and the part of the gap that a round must gain.
 _ROUNDS, _GAIN = 4, 0.2
 #: Least weight of an interval's width against its error, when choosing what to split.
@@ -51,14 +51,14 @@ _CAP_STEP = 0.02
 _HANDOVER = 300
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _binary_entropy(f: float) -> float:
     if f <= 0.0 or f >= 1.0:
         return 0.0
     return -f * math.log(f) - (1 - f) * math.log(1 - f)
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _least_entropy(largest: float) -> float:
     """Return the least entropy of a distribution whose entries are at most `largest`."""
     if largest >= 1.0:
@@ -69,7 +69,7 @@ def _least_entropy(largest: float) -> float:
     return out - rest * math.log(rest) if rest > 1e-300 else out
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _value(v: Floats, pi: Floats) -> float:
     """Return H(v) - pi . v."""
     total = 0.0
@@ -79,13 +79,13 @@ def _value(v: Floats, pi: Floats) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _cap_after(share: float) -> float:
     """Return the most that another coordinate can have of what a largest share leaves over."""
     return min(1.0, share / (1 - share) * _UP) if share < 0.5 else 1.0
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _match(
     depth: int, keys: Ints, low: Floats, high: Floats, least: Floats, most: Floats
 ) -> tuple[bool, float, float]:
@@ -109,7 +109,7 @@ def _match(
     return True, rest_min, rest_max
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _underestimate(
     pi: Floats,
     depth: int,
@@ -160,7 +160,7 @@ def _underestimate(
     return constant
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _promises_more(
     depth: int,
     keys: Ints,
@@ -196,7 +196,7 @@ def _promises_more(
     return bool(other > now + _OTHER * gap)
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _tighten(
     net: Floats, error: float, gap: float, lo: Floats, hi: Floats, least: Floats, most: Floats
 ) -> None:
@@ -208,7 +208,7 @@ def _tighten(
             least[j] = max(least[j], (hi[j] - gap / (-net[j] - error)) * _DOWN - 1e-15)
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _what_to_split(
     depth: int,
     keys: Ints,
@@ -265,7 +265,7 @@ def _what_to_split(
     return level, point
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _keep(points: Floats, values: Floats, x: Floats, value: float) -> None:
     """Keep a point among the best ones found, sorted by value, unless one has the same value."""
     last = values.size - 1
@@ -276,15 +276,59 @@ def _keep(points: Floats, values: Floats, x: Floats, value: float) -> None:
             return
     while last > 0 and values[last - 1] > value:
         values[last] = values[last - 1]
-        points[last] = points[last - 1]
+        for j in range(points.shape[1]):
+            points[last, j] = points[last - 1, j]
         last -= 1
     values[last] = value
     for j in range(points.shape[1]):
         points[last, j] = max(x[j], 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
+def _push(
+    top: int,
+    height: int,
+    depth: int,
+    bound: float,
+    cap: float,
+    keys: Ints,
+    low: Floats,
+    high: Floats,
+    s_whole: Ints,
+    s_real: Floats,
+    s_keys: Ints,
+    s_low: Floats,
+    s_high: Floats,
+) -> None:
+    """Put a node on the stack, with the first `depth` of its levels."""
+    s_whole[top, 0], s_whole[top, 1] = height, depth
+    s_real[top, 0], s_real[top, 1] = bound, cap
+    for i in range(depth):
+        s_keys[top, i], s_low[top, i], s_high[top, i] = keys[i], low[i], high[i]
+
+
+@helper()
+def _copy_level(
+    level: int, tableaus: Floats, bases: Ints, places: Ints, leasts: Floats, mosts: Floats
+) -> None:
+    """Start a level of the tree from what the level above it left."""
+    for i in range(tableaus.shape[1]):
+        bases[level, i] = bases[level - 1, i]
+        for j in range(tableaus.shape[2]):
+            tableaus[level, i, j] = tableaus[level - 1, i, j]
+    for j in range(places.shape[1]):
+        places[level, j] = places[level - 1, j]
+    for j in range(leasts.shape[1]):
+        leasts[level, j], mosts[level, j] = leasts[level - 1, j], mosts[level - 1, j]
+
+
+@kernel(
+    f"{MINIMISE}, float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], "
+    "float64, int64[::1], float64[::1], float64[::1], int64, int64, float64[:, ::1], "
+    "int64[::1], int64[::1], int64[::1], float64[::1], int64[::1], float64[:, ::1], float64[::1]"
+)
 def prove(
+    minimise: Callable[..., tuple[int, float, float, int]],
     rows: Floats,
     largest: Floats,
     box_lo: Floats,
@@ -295,6 +339,7 @@ def prove(
     job_low: Floats,
     job_high: Floats,
     most_nodes: int,
+    most_pivots: int,
     tableau: Floats,
     basis: Ints,
     place: Ints,
@@ -308,6 +353,8 @@ def prove(
 
     Parameters
     ----------
+    minimise
+        `lp.minimise`.
     rows, largest, box_lo, box_hi
         The polytope as `lp.minimise` takes it; its first columns are v, others are auxiliary.
     pi
@@ -319,6 +366,8 @@ def prove(
         "every coordinate is at most high".
     most_nodes
         Per job; nodes beyond enter with their parent's bound.
+    most_pivots
+        Per linear program.
     tableau, basis, place
         To start from.
     stop
@@ -334,42 +383,50 @@ def prove(
     bases, places = np.empty((_HEIGHT + 1, r), np.int64), np.empty((_HEIGHT + 1, n + r), np.int64)
     leasts, mosts = np.empty((_HEIGHT + 1, n_x)), np.empty((_HEIGHT + 1, n_x))
     room = min(_STACK, _HEIGHT * (n_x + 2))  # depth first: a node's children per level
-    s_height, s_depth = np.empty(room, np.int64), np.empty(room, np.int64)
+    s_whole, s_real = np.empty((room, 2), np.int64), np.empty((room, 2))
     s_keys = np.empty((room, _LEVELS), np.int64)
     s_low, s_high = np.empty((room, _LEVELS)), np.empty((room, _LEVELS))
-    s_cap, s_bound = np.empty(room), np.empty(room)
     keys, low, high = np.empty(_LEVELS, np.int64), np.empty(_LEVELS), np.empty(_LEVELS)
     start, slope = np.empty(_LEVELS), np.empty(_LEVELS)
     is_key = np.zeros(n_x, np.bool_)
-    lo, hi, cost = box_lo.copy(), box_hi.copy(), np.zeros(n)
+    lo, hi, cost = np.empty(n + r), np.empty(n + r), np.zeros(n)
+    for j in range(n + r):
+        lo[j], hi[j] = box_lo[j], box_hi[j]
     x, net, y = np.zeros(n + r), np.zeros(n), np.zeros(r)
     for job in range(job_key.size):
-        tableaus[0], bases[0], places[0] = tableau, basis, place
-        leasts[0], mosts[0] = box_lo[:n_x], box_hi[:n_x]
-        s_height[0], s_depth[0], s_bound[0] = 1, 0, -math.inf
-        s_cap[0] = job_high[job]
+        for i in range(r):
+            bases[0, i] = basis[i]
+            for j in range(n + r):
+                tableaus[0, i, j] = tableau[i, j]
+        for j in range(n + r):
+            places[0, j] = place[j]
+        for j in range(n_x):
+            leasts[0, j], mosts[0, j] = box_lo[j], box_hi[j]
+        s_whole[0, 0], s_whole[0, 1] = 1, 0
+        s_real[0, 0], s_real[0, 1] = -math.inf, job_high[job]
         if job_key[job] != DIFFUSE:
-            s_depth[0], s_keys[0, 0] = 1, job_key[job]
-            s_low[0, 0], s_high[0, 0] = job_low[job], job_high[job]
-            s_cap[0] = _cap_after(job_high[job])
+            s_whole[0, 1], s_real[0, 1] = 1, _cap_after(job_high[job])
+            s_keys[0, 0], s_low[0, 0], s_high[0, 0] = job_key[job], job_low[job], job_high[job]
         top, worst, count, is_below = 1, cut, 0, False
         while top > 0:
             top -= 1
-            height, depth, cap, bound = s_height[top], s_depth[top], s_cap[top], s_bound[top]
+            height, depth = s_whole[top, 0], s_whole[top, 1]
+            bound, cap = s_real[top, 0], s_real[top, 1]
             if count >= most_nodes or stop[0] != 0 or (is_below and count >= _HANDOVER):
                 worst = min(worst, bound)
                 continue
             for i in range(depth):
                 keys[i], low[i], high[i] = s_keys[top, i], s_low[top, i], s_high[top, i]
-            tableaus[height] = tableaus[height - 1]
-            bases[height], places[height] = bases[height - 1], places[height - 1]
-            leasts[height], mosts[height] = leasts[height - 1], mosts[height - 1]
+            _copy_level(height, tableaus, bases, places, leasts, mosts)
             least, most = leasts[height], mosts[height]
-            is_key[:] = False
+            for j in range(n_x):
+                is_key[j] = False
             for i in range(depth):
                 is_key[keys[i]] = True
             # ---- bound the node, tightening its boxes while that pays
-            jointly, is_done, previous, rounds, gap = False, False, -math.inf, 0, 0.0
+            # Not the constant False, which numba would compile the helpers for apart.
+            jointly = depth < 0
+            is_done, previous, rounds, gap = False, -math.inf, 0, 0.0
             rest_min, rest_max, error = 1.0, 1.0, 0.0
             while True:
                 rounds += 1
@@ -386,7 +443,7 @@ def prove(
                 )  # fmt: skip
                 status, now, error, _ = minimise(
                     rows, largest, tableaus[height], bases[height], places[height], cost, lo, hi,
-                    cut - constant, _PIVOTS, x, net, y,
+                    cut - constant, most_pivots, x, net, y,
                 )  # fmt: skip
                 now += constant
                 bound = max(bound, now)
@@ -422,26 +479,30 @@ def prove(
                 worst = min(worst, bound)
                 continue
             if level < depth:
+                was_low, was_high = low[level], high[level]
                 for side in range(2):
-                    s_height[top], s_depth[top], s_bound[top] = height + 1, depth, bound
-                    s_keys[top], s_low[top], s_high[top] = keys, low, high
                     if side == 0:
-                        s_high[top, level] = point
+                        high[level] = point
                     else:
-                        s_low[top, level] = point
-                    s_cap[top] = cap
+                        low[level], high[level] = point, was_high
+                    child_cap = cap
                     if level == depth - 1:
-                        s_cap[top] = min(cap, _cap_after(s_high[top, level]))
+                        child_cap = min(cap, _cap_after(high[level]))
+                    _push(
+                        top, height + 1, depth, bound, child_cap,
+                        keys, low, high, s_whole, s_real, s_keys, s_low, s_high,
+                    )  # fmt: skip
                     top += 1
+                low[level] = was_low
                 continue
             pieces = math.floor(1.0 / cap + 1e-9)
             next_cap = 1.0 / (pieces + 1.0)
             if cap - next_cap < _CAP_STEP:
                 next_cap = 1.0 / (pieces + 2.0)
-            s_height[top], s_depth[top], s_bound[top], s_cap[top] = (
-                height + 1, depth, bound, next_cap,
+            _push(
+                top, height + 1, depth, bound, next_cap,
+                keys, low, high, s_whole, s_real, s_keys, s_low, s_high,
             )  # fmt: skip
-            s_keys[top], s_low[top], s_high[top] = keys, low, high
             top += 1
             needed = next_cap * rest_min * _DOWN
             for j in range(n_x):
@@ -452,9 +513,10 @@ def prove(
                 share = min(cap, min(most[j], hi[j]) / rest_min * _UP) if rest_min > 1e-12 else cap
                 if share < next_cap:
                     continue
-                s_height[top], s_depth[top], s_bound[top] = height + 1, depth + 1, bound
-                s_keys[top], s_low[top], s_high[top] = keys, low, high
-                s_keys[top, depth], s_low[top, depth], s_high[top, depth] = j, next_cap, share
-                s_cap[top] = _cap_after(share)
+                keys[depth], low[depth], high[depth] = j, next_cap, share
+                _push(
+                    top, height + 1, depth + 1, bound, _cap_after(share),
+                    keys, low, high, s_whole, s_real, s_keys, s_low, s_high,
+                )  # fmt: skip
                 top += 1
         bounds[job], nodes[job] = worst, count

@@ -15,11 +15,12 @@ less an allowance for rounding that holds for any order of summation.
 
 import math
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BEYOND", "LIMIT", "OPTIMAL", "STUCK", "bound_for", "fresh_tableau", "minimise"]
+from lowlift.kernels.compilation import helper, kernel
+
+__all__ = ["BEYOND", "LIMIT", "MINIMISE", "OPTIMAL", "STUCK", "fresh_tableau", "minimise"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -30,23 +31,26 @@ OPTIMAL, BEYOND, LIMIT, STUCK = 0, 1, 2, 3
 #: Sums may be reordered: the allowance holds for any order, and they run several times faster.
 _SUMS = {"contract", "reassoc", "nsz"}
 _UNIT = 2.0**-53
+_MINIMISE = (
+    "float64[:, ::1], float64[::1], float64[:, ::1], int64[::1], int64[::1], float64[::1], "
+    "float64[::1], float64[::1], float64, int64, float64[::1], float64[::1], float64[::1]"
+)
+#: `minimise` as an argument of other kernels, which then do not compile it again.
+MINIMISE = f"FunctionType(Tuple((int64, float64, float64, int64))({_MINIMISE}))"
 
 
-@numba.njit(cache=True)
 def fresh_tableau(rows: Floats) -> tuple[Floats, Ints, Ints]:
     """Return the tableau, basis (r,) and places (n + r,; -1 nonbasic) of the slack basis."""
     r, n = rows.shape
     tableau = np.zeros((r, n + r))
-    tableau[:, :n] = -rows
+    np.negative(rows, out=tableau[:, :n])
+    tableau[np.arange(r), np.arange(n, n + r)] = 1.0
     basis = np.arange(n, n + r)
-    place = np.full(n + r, -1)
-    for i in range(r):
-        tableau[i, n + i] = 1.0
-        place[n + i] = i
+    place = np.concatenate([np.full(n, -1), np.arange(r)])
     return tableau, basis, place
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_SUMS)
+@helper(fastmath=_SUMS)
 def _pivot(tableau: Floats, reduced: Floats, row: int, column: int) -> None:
     scale = 1.0 / tableau[row, column]
     size = tableau.shape[1]
@@ -65,8 +69,8 @@ def _pivot(tableau: Floats, reduced: Floats, row: int, column: int) -> None:
     reduced[column] = 0.0
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_SUMS)
-def bound_for(
+@helper(fastmath=_SUMS)
+def _bound_for(
     rows: Floats, largest: Floats, cost: Floats, lo: Floats, hi: Floats, y: Floats, net: Floats
 ) -> tuple[float, float]:
     """Return a lower bound of ``cost . v`` that holds for any y, and the error of each ``net``.
@@ -103,10 +107,13 @@ def bound_for(
         room += hi[j]
     for i in range(r):
         total += min(y[i] * lo[n + i], y[i] * hi[n + i])
-    return total - 3 * (n + 2 * r + 4) * _UNIT * weight * room, 3 * (r + 2) * _UNIT * weight
+    bound = total - 3 * (n + 2 * r + 4) * _UNIT * weight * room
+    if not bound < math.inf:  # overflow, or no number: nothing is proven
+        return -math.inf, math.inf
+    return bound, 3 * (r + 2) * _UNIT * weight
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_SUMS)
+@helper(fastmath=_SUMS)
 def _start(
     tableau: Floats,
     basis: Ints,
@@ -121,8 +128,10 @@ def _start(
     """Set reduced costs, nonbasic variables at the bound they ask for, and the basic ones."""
     r, size = tableau.shape
     n = size - r
-    reduced[:n] = cost
-    reduced[n:] = 0.0
+    for j in range(n):
+        reduced[j] = cost[j]
+    for j in range(n, size):
+        reduced[j] = 0.0
     for i in range(r):
         if basis[i] < n and cost[basis[i]] != 0.0:
             for j in range(size):
@@ -145,7 +154,7 @@ def _start(
         basic[i] = total
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _leaving(basis: Ints, basic: Floats, lo: Floats, hi: Floats) -> tuple[int, float, bool]:
     """Return the row that is furthest out of its box, by how much, and whether it is too low."""
     row, worst, rises = -1, 1e-10, False
@@ -158,7 +167,7 @@ def _leaving(basis: Ints, basic: Floats, lo: Floats, hi: Floats) -> tuple[int, f
     return row, worst, rises
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _entering(
     tableau: Floats,
     place: Ints,
@@ -214,7 +223,7 @@ def _entering(
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@helper()
 def _prove_infeasible(
     rows: Floats,
     largest: Floats,
@@ -232,17 +241,18 @@ def _prove_infeasible(
     r, n = rows.shape
     step, bound = 1.0, -math.inf
     for _ in range(7):
-        for sign in (1.0, -1.0):
+        for side in range(2):
+            sign = 1.0 if side == 0 else -1.0
             for i in range(r):
                 y[i] = reduced[n + i] + sign * step * tableau[row, n + i]
-            bound = bound_for(rows, largest, cost, lo, hi, y, net)[0]
+            bound = _bound_for(rows, largest, cost, lo, hi, y, net)[0]
             if bound > cutoff:
                 return bound
         step *= 8.0
     return bound
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(_MINIMISE)
 def minimise(
     rows: Floats,
     largest: Floats,
@@ -263,7 +273,7 @@ def minimise(
     Parameters
     ----------
     rows, largest, cost, lo, hi
-        As for `bound_for`.
+        As for `_bound_for`.
     tableau, basis, place
         As `fresh_tableau` gives them; changed in place.
     cutoff
@@ -291,8 +301,9 @@ def minimise(
             for j in range(n + r):
                 objective += reduced[j] * x[j]
             if objective > cutoff + 1e-10:
-                y[:] = reduced[n:]
-                bound, error = bound_for(rows, largest, cost, lo, hi, y, net)
+                for i in range(r):
+                    y[i] = reduced[n + i]
+                bound, error = _bound_for(rows, largest, cost, lo, hi, y, net)
                 if bound > cutoff:
                     status = BEYOND
                     break
@@ -320,8 +331,9 @@ def minimise(
         basis[row], place[column], place[leaves], basic[row] = column, row, -1, value
         pivots += 1
     if status != BEYOND:
-        y[:] = reduced[n:]
-        bound, error = bound_for(rows, largest, cost, lo, hi, y, net)
+        for i in range(r):
+            y[i] = reduced[n + i]
+        bound, error = _bound_for(rows, largest, cost, lo, hi, y, net)
     for i in range(r):
         x[basis[i]] = basic[i]
     return status, bound, error, pivots

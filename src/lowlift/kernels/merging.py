@@ -9,9 +9,10 @@ The notions are told apart by the number that the criteria carry as `kind`:
 
 import math
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from lowlift.kernels.compilation import helper, kernel
 
 __all__ = [
     "EMPTY",
@@ -19,14 +20,12 @@ __all__ = [
     "PAUSED",
     "UNDECIDED",
     "cover",
-    "grow",
-    "risks",
 ]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-#: What `grow` says when it returns.
+#: What `cover` says when it returns.
 HOLDS, EMPTY, UNDECIDED, PAUSED = 0, 1, 2, 3
 
 _LIBM = 2.0**-40
@@ -37,7 +36,7 @@ _LANES = 64
 _SURELY = 1 - 1e-9
 
 
-@numba.njit(cache=True)
+@helper()
 def _log_power_means(q: Floats, p_s: Floats, c: float, alpha: float) -> tuple[float, float]:
     """Return logs of the power means of 1/l and of l of order alpha, over the positive lifts."""
     low, high = math.inf, 0.0
@@ -57,9 +56,11 @@ def _log_power_means(q: Floats, p_s: Floats, c: float, alpha: float) -> tuple[fl
     )
 
 
-@numba.njit(cache=True)
-def _measures(kind: int, alpha: float, q: Floats, p_s: Floats) -> tuple[int, float, float]:
-    """Return the number of zero lifts, and the lift-inverse and lift-based measure without them.
+@helper()
+def _measures(kind: int, alpha: float, q: Floats, p_s: Floats) -> tuple[int, float, float, float]:
+    """Return the number of zero lifts, lift-inverse and lift-based measure, and 1 / min lift.
+
+    The last three without the zero lifts.
 
     Kinds 0 and 1 give 1 / min lift and max lift, kinds 2 and 3 the sums, kind 4 logs.
     """
@@ -72,10 +73,10 @@ def _measures(kind: int, alpha: float, q: Floats, p_s: Floats) -> tuple[int, flo
         else:
             zeros += 1
     if kind <= 1:
-        return zeros, c / low, high / c
+        return zeros, c / low, high / c, c / low
     if kind == 4:
         inverse, direct = _log_power_means(q, p_s, c, alpha)
-        return zeros, inverse, direct
+        return zeros, inverse, direct, c / low
     inverse, direct = 0.0, 0.0
     for s in range(q.size):
         up = abs(q[s] / c - 1)
@@ -84,10 +85,10 @@ def _measures(kind: int, alpha: float, q: Floats, p_s: Floats) -> tuple[int, flo
             up, down = up * up, down * down
         direct += p_s[s] * up
         inverse += p_s[s] * down
-    return zeros, inverse, direct
+    return zeros, inverse, direct, c / low
 
 
-@numba.njit(cache=True)
+@helper()
 def _state(
     kind: int, alpha: float, lower: float, upper: float, q: Floats, p_s: Floats, error: float
 ) -> int:
@@ -95,8 +96,8 @@ def _state(
 
     Leakages in nats against budgets, with the margin of `BuiltIn.screen`.
     """
-    zeros, inverse, direct = _measures(kind, alpha, q, p_s)
-    if kind in (2, 3) and _measures(0, alpha, q, p_s)[1] >= _CAP:
+    zeros, inverse, direct, largest = _measures(kind, alpha, q, p_s)
+    if (kind == 2 or kind == 3) and largest >= _CAP:  # noqa: PLR1714 (a tuple compiles slowly)
         return 0  # the cap was at work
     if kind == 0:
         low, high = math.log(inverse), math.log(direct)
@@ -128,12 +129,12 @@ def _state(
     return state
 
 
-@numba.njit(cache=True)
+@helper()
 def _risk(
     kind: int, alpha: float, lower: float, upper: float, q: Floats, p_s: Floats
 ) -> tuple[int, float]:
     """Return the zeros and the rest of a block's risk, in the order of the criterion's `risk`."""
-    zeros, inverse, direct = _measures(kind, alpha, q, p_s)
+    zeros, inverse, direct, _ = _measures(kind, alpha, q, p_s)
     if kind == 1:
         return zeros, inverse * direct
     if lower == math.inf:
@@ -148,13 +149,18 @@ def _risk(
     return zeros, inverse + direct
 
 
-@numba.njit(cache=True)
+@helper()
 def _best_ratio(current: Floats, pool: Floats, ids: Ints, n_pool: int) -> int:
     """Return the candidate with the least zeros, then max-lift / min-lift, then number."""
     n_s = current.size
     best, best_zeros, best_ratio = -1, n_s + 1, math.inf
     # The extremes of the block come first: most candidates lose on them alone.
-    first, last = np.argmax(current), np.argmin(current)
+    first, last = 0, 0
+    for s in range(1, n_s):
+        if current[s] > current[first]:
+            first = s
+        if current[s] < current[last]:
+            last = s
     for i in range(n_pool):
         high = current[first] + pool[first, i]
         low = current[last] + pool[last, i]
@@ -177,7 +183,7 @@ def _best_ratio(current: Floats, pool: Floats, ids: Ints, n_pool: int) -> int:
     return best
 
 
-@numba.njit(cache=True, error_model="numpy")
+@helper()
 def _score(
     kind: int,
     alpha: float,
@@ -194,7 +200,9 @@ def _score(
     measures are lower bounds of the power means: the largest term, and the mean of order 1 or 2.
     """
     mass, zeros, inverse, direct = lanes[0], lanes[1], lanes[2], lanes[3]
-    lanes[:, :width] = 0.0
+    for row in range(4):
+        for k in range(width):
+            lanes[row, k] = 0.0
     for s in range(current.size):
         for k in range(width):
             value = current[s] + pool[s, start + k]
@@ -239,7 +247,7 @@ def _score(
                 inverse[k] = max(inverse[k], weight * mass[k] / value if value > 0 else 0.0)
 
 
-@numba.njit(cache=True)
+@helper()
 def _best_mean(
     kind: int,
     alpha: float,
@@ -254,7 +262,7 @@ def _best_mean(
     """Return the candidate that leaves the block at least risk, ties by number."""
     best, best_zeros, best_risk = -1, current.size + 1.0, math.inf
     lanes = np.empty((4, _LANES))
-    union = np.empty_like(current)
+    union = np.empty(current.size)
     for start in range(0, n_pool, _LANES):
         width = min(_LANES, n_pool - start)
         _score(kind, alpha, current, p_s, pool, start, width, lanes)
@@ -280,92 +288,11 @@ def _best_mean(
     return best
 
 
-@numba.njit(cache=True)
-def _remove(pool: Floats, ids: Ints, n_pool: int, place: int) -> int:
-    for s in range(pool.shape[0]):
-        pool[s, place] = pool[s, n_pool - 1]
-    ids[place] = ids[n_pool - 1]
-    return n_pool - 1
-
-
-@numba.njit(cache=True, nogil=True)
-def grow(
-    kind: int,
-    alpha: float,
-    lower: float,
-    upper: float,
-    error: float,
-    p_s: Floats,
-    current: Floats,
-    pool: Floats,
-    ids: Ints,
-    n_pool: int,
-    taken: Ints,
-    check: bool,
-    patience: int,
-) -> tuple[int, int, int]:
-    """Let the block absorb the candidate of least risk until it is allowed.
-
-    Parameters
-    ----------
-    p_s
-        P(s), (|S|,).
-    current
-        q of the block, (|S|,), updated in place.
-    pool, ids
-        q of the candidates, (|S|, n), and their numbers; the first `n_pool` are there, and the
-        ones absorbed are swapped out.
-    taken
-        Receives the numbers absorbed, (n,).
-    check
-        False to absorb one candidate before looking at the block.
-    patience
-        Return `PAUSED` after about this many candidates were looked at.
-
-    Returns
-    -------
-    tuple
-        `HOLDS`, `EMPTY` (no candidate left), `UNDECIDED` (floats cannot tell) or `PAUSED`; the
-        number of candidates left; the number taken.
-    """
-    n_taken, seen = 0, 0
-    while True:
-        if check:
-            state = _state(kind, alpha, lower, upper, current, p_s, error)
-            if state > 0:
-                return HOLDS, n_pool, n_taken
-            if state == 0:
-                return UNDECIDED, n_pool, n_taken
-        if n_pool == 0:
-            return EMPTY, n_pool, n_taken
-        if seen > patience:
-            return PAUSED, n_pool, n_taken
-        if kind == 1 or (kind == 0 and lower < math.inf and upper < math.inf):
-            best = _best_ratio(current, pool, ids, n_pool)
-        else:
-            best = _best_mean(kind, alpha, lower, upper, current, p_s, pool, ids, n_pool)
-        seen += n_pool
-        for s in range(current.size):
-            current[s] += pool[s, best]
-        taken[n_taken] = ids[best]
-        n_taken += 1
-        n_pool = _remove(pool, ids, n_pool, best)
-        check = True
-
-
-@numba.njit(cache=True, nogil=True)
-def risks(
-    kind: int, alpha: float, lower: float, upper: float, p_s: Floats, pool: Floats
-) -> tuple[Ints, Floats]:
-    """Return per candidate its number of zeros and the rest of its risk: two (n,) arrays."""
-    n = pool.shape[1]
-    zeros, risk = np.empty(n, np.int64), np.empty(n)
-    for i in range(n):
-        zeros[i], risk[i] = _risk(kind, alpha, lower, upper, pool[:, i].copy(), p_s)
-    return zeros, risk
-
-
-@numba.njit(cache=True, nogil=True)
+@kernel(
+    "int64, float64, float64, float64, float64, float64[::1], float64[::1], float64[:, ::1], "
+    "int64[::1], int64, int64[::1], int64, int64[::1], float64[::1], int64[::1], int64, int64, "
+    "int64, int64"
+)
 def cover(
     kind: int,
     alpha: float,
@@ -384,26 +311,36 @@ def cover(
     ends: Ints,
     n_blocks: int,
     n_taken: int,
+    most_blocks: int,
     patience: int,
 ) -> tuple[int, int, int, int]:
     """Grow blocks from a pool of symbols until it is empty, each from the riskiest one left.
 
+    A block absorbs the candidate that leaves it at least risk until it is allowed.
+
     Parameters
     ----------
-    p_s, current, pool, ids, n_pool
-        As for `grow`.
+    p_s
+        P(s), (|S|,).
+    current
+        q of the block, (|S|,), updated in place.
+    pool, ids
+        q of the candidates, (|S|, n), and their numbers; the first `n_pool` are there, and the
+        ones absorbed are swapped out.
     taken
-        Receives the symbols in the order in which they were placed, (n,).
+        Receives the numbers in the order in which they were placed, (n,).
     state
         0 to start a block, 1 to look at the current one, 2 to extend it without a look.
     zeros, risk
-        Per symbol, its own risk as `risks` gives it, (n,).
+        Receive, where nothing is placed yet, the risk of each candidate by number, (n,).
     ends
         Receives, per finished block, where it ends in `taken`, (n,).
     n_blocks, n_taken
         How many blocks are finished, and how many symbols are placed.
+    most_blocks
+        Return when so many blocks are finished.
     patience
-        As for `grow`.
+        Return `PAUSED` after about this many candidates were looked at.
 
     Returns
     -------
@@ -411,43 +348,53 @@ def cover(
         `HOLDS` (every block is allowed), `EMPTY` (all but the last), `UNDECIDED` (floats cannot
         tell of the current block) or `PAUSED`; then n_pool, n_blocks, n_taken.
     """
-    seen = 0
-    while True:
+    n_s, seen = current.size, 0
+    is_ratio = kind == 1 or (kind == 0 and lower < math.inf and upper < math.inf)
+    if state == 0 and n_taken == 0:
+        for i in range(n_pool):
+            for s in range(n_s):
+                current[s] = pool[s, i]
+            zeros[ids[i]], risk[ids[i]] = _risk(kind, alpha, lower, upper, current, p_s)
+    while n_blocks < most_blocks:
         if state == 0:
             if n_pool == 0:
                 return HOLDS, n_pool, n_blocks, n_taken
             if seen > patience:
                 return PAUSED, n_pool, n_blocks, n_taken
-            first = 0
-            for i in range(1, n_pool):
-                a, b = ids[i], ids[first]
+            best = n_pool - 1
+            for i in range(n_pool - 1):
+                a, b = ids[i], ids[best]
                 if zeros[a] > zeros[b] or (
                     zeros[a] == zeros[b] and (risk[a] > risk[b] or (risk[a] == risk[b] and a < b))
                 ):
-                    first = i
-            current[:] = pool[:, first]
-            taken[n_taken] = ids[first]
-            n_taken += 1
-            n_pool = _remove(pool, ids, n_pool, first)
-        status, n_pool, count = grow(
-            kind,
-            alpha,
-            lower,
-            upper,
-            error,
-            p_s,
-            current,
-            pool,
-            ids,
-            n_pool,
-            taken[n_taken:],
-            state != 2,
-            patience,
-        )
-        n_taken += count
-        seen += (count + 1) * n_pool
-        if status != HOLDS:
-            return status, n_pool, n_blocks, n_taken
-        ends[n_blocks] = n_taken
-        n_blocks += 1
-        state = 0
+                    best = i
+            for s in range(n_s):
+                current[s] = 0.0
+        else:
+            if state == 1:
+                verdict = _state(kind, alpha, lower, upper, current, p_s, error)
+                if verdict > 0:
+                    ends[n_blocks] = n_taken
+                    n_blocks += 1
+                    state = 0
+                    continue
+                if verdict == 0:
+                    return UNDECIDED, n_pool, n_blocks, n_taken
+            if n_pool == 0:
+                return EMPTY, n_pool, n_blocks, n_taken
+            if seen > patience:
+                return PAUSED, n_pool, n_blocks, n_taken
+            if is_ratio:
+                best = _best_ratio(current, pool, ids, n_pool)
+            else:
+                best = _best_mean(kind, alpha, lower, upper, current, p_s, pool, ids, n_pool)
+        seen += n_pool
+        taken[n_taken] = ids[best]
+        n_taken += 1
+        n_pool -= 1
+        for s in range(n_s):
+            current[s] += pool[s, best]
+            pool[s, best] = pool[s, n_pool]
+        ids[best] = ids[n_pool]
+        state = 1
+    return HOLDS, n_pool, n_blocks, n_taken

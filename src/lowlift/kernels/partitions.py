@@ -2,9 +2,10 @@
 
 import math
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from lowlift.kernels.compilation import kernel
 
 __all__ = ["best_partition", "subset_sums"]
 
@@ -12,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel("float64[:, ::1]")
 def subset_sums(columns: Floats) -> Floats:
     """Return the sum of the columns of every subset: (m, n) gives (m, 2**n), by bit mask."""
     m, n = columns.shape
@@ -24,8 +25,8 @@ def subset_sums(columns: Floats) -> Floats:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
-def best_partition(allowed: npt.NDArray[np.bool_], gain: Floats) -> tuple[float, Ints]:
+@kernel("boolean[::1], float64[::1]")
+def best_partition(allowed: npt.NDArray[np.bool_], gain: Floats) -> tuple[float, Ints, int]:
     """Return the allowed partition of ``0..n-1`` with the largest sum of gains.
 
     Parameters
@@ -36,13 +37,14 @@ def best_partition(allowed: npt.NDArray[np.bool_], gain: Floats) -> tuple[float,
     Returns
     -------
     tuple
-        The sum, and the blocks as bit masks; -inf and no block when no partition is allowed.
+        The sum, the blocks as bit masks with room for more, and how many there are; -inf and 0
+        when no partition is allowed.
 
     Cost
         O(3**n): every subset tries every allowed block that holds its lowest symbol.
     """
     size = allowed.size
-    value = np.full(size, -math.inf)
+    value = np.empty(size)
     block = np.zeros(size, np.int32)
     value[0] = 0.0
     for mask in range(1, size):
@@ -67,4 +69,4 @@ def best_partition(allowed: npt.NDArray[np.bool_], gain: Floats) -> tuple[float,
         blocks[count] = block[mask]
         mask ^= block[mask]
         count += 1
-    return value[size - 1], blocks[:count].copy()
+    return value[size - 1], blocks, count

@@ -5,21 +5,26 @@ the rows are boxes of lifts (row 0 of `rows` is the sum of v, the others are lif
 """
 
 import math
+from collections.abc import Callable
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.kernels.lp import OPTIMAL, fresh_tableau, minimise
+from lowlift.kernels.compilation import kernel
+from lowlift.kernels.lp import MINIMISE, OPTIMAL
 
-__all__ = ["largest_coordinates", "linearise", "mix", "pairs", "triples"]
+__all__ = ["linearise", "pairs", "triples"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(
+    f"{MINIMISE}, float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], "
+    "float64[:, ::1], float64[:, ::1], int64[::1], int64[::1], int64, int64"
+)
 def linearise(
+    minimise: Callable[..., tuple[int, float, float, int]],
     rows: Floats,
     largest: Floats,
     lo: Floats,
@@ -30,11 +35,14 @@ def linearise(
     basis: Ints,
     place: Ints,
     steps: int,
+    most_pivots: int,
 ) -> tuple[Floats, Floats]:
     """Go down from each start by linear programs with cost ``-log(v + d) - pi``, d shrinking.
 
     Parameters
     ----------
+    minimise
+        `lp.minimise`.
     rows, largest, lo, hi
         The polytope as `lp.minimise` takes it; its first columns are v.
     pi
@@ -45,6 +53,8 @@ def linearise(
         To start from; not changed.
     steps
         Linear programs per start at the most.
+    most_pivots
+        Per linear program.
 
     Returns
     -------
@@ -53,20 +63,28 @@ def linearise(
     """
     r, n = rows.shape
     n_x = pi.size
-    work, work_basis, work_place = tableau.copy(), basis.copy(), place.copy()
+    work = np.empty((r, n + r))
+    work_basis, work_place = np.empty(r, np.int64), np.empty(n + r, np.int64)
     x, net, cost, y = np.zeros(n + r), np.zeros(n), np.zeros(n), np.zeros(r)
-    found, values = np.zeros(starts.shape), np.full(starts.shape[0], math.inf)
+    found, values = np.zeros(starts.shape), np.empty(starts.shape[0])
     for k in range(starts.shape[0]):
         if k % 50 == 0:  # rounding piles up in a tableau
-            work[:], work_basis[:], work_place[:] = tableau, basis, place
-        x[:n_x] = starts[k]
-        smooth, misses = 1e-4, 0
+            for i in range(r):
+                work_basis[i] = basis[i]
+                for j in range(n + r):
+                    work[i, j] = tableau[i, j]
+            for j in range(n + r):
+                work_place[j] = place[j]
+        for j in range(n_x):
+            x[j] = starts[k, j]
+        values[k], smooth, misses = math.inf, 1e-4, 0
         for step in range(steps):
             for j in range(n_x):
                 cost[j] = -math.log(max(x[j], 0.0) + smooth) - pi[j]
-            status = minimise(
-                rows, largest, work, work_basis, work_place, cost, lo, hi, math.inf, 500, x, net, y
-            )[0]
+            status, _, _, _ = minimise(
+                rows, largest, work, work_basis, work_place, cost, lo, hi, math.inf, most_pivots,
+                x, net, y,
+            )  # fmt: skip
             if status != OPTIMAL:
                 break
             value = 0.0
@@ -85,35 +103,12 @@ def linearise(
     return found, values
 
 
-@numba.njit(cache=True, nogil=True)
-def largest_coordinates(
-    rows: Floats,
-    largest: Floats,
-    lo: Floats,
-    hi: Floats,
-    symbols: Ints,
-    tableau: Floats,
-    basis: Ints,
-    place: Ints,
-) -> Floats:
-    """Return upper bounds of v at these symbols on the polytope, true whatever the rounding."""
-    r, n = rows.shape
-    work, work_basis, work_place = tableau.copy(), basis.copy(), place.copy()
-    x, net, cost, y = np.zeros(n + r), np.zeros(n), np.zeros(n), np.zeros(r)
-    out = np.ones(symbols.size)
-    for k in range(symbols.size):
-        cost[:] = 0.0
-        cost[symbols[k]] = -1.0
-        bound = minimise(
-            rows, largest, work, work_basis, work_place, cost, lo, hi, math.inf, 500, x, net, y
-        )[1]
-        out[k] = min(1.0, -bound)
-    return out
+@kernel("float64[:, ::1], float64[::1], float64[::1]")
+def pairs(rows: Floats, row_lo: Floats, row_hi: Floats) -> tuple[Ints, Ints, Floats, int]:
+    """Return all vertices of support 2: v = t at the first symbol, 1 - t at the second.
 
-
-@numba.njit(cache=True, nogil=True)
-def pairs(rows: Floats, row_lo: Floats, row_hi: Floats) -> tuple[Ints, Ints, Floats]:
-    """Return all vertices of support 2: v = t at the first symbol, 1 - t at the second."""
+    Three arrays with room for more, and how many entries are used.
+    """
     r, n = rows.shape
     first, second = np.empty(n * (n - 1), np.int64), np.empty(n * (n - 1), np.int64)
     share, count = np.empty(n * (n - 1)), 0
@@ -139,10 +134,13 @@ def pairs(rows: Floats, row_lo: Floats, row_hi: Floats) -> tuple[Ints, Ints, Flo
             if low < high < 1.0:
                 first[count], second[count], share[count] = x, z, high
                 count += 1
-    return first[:count].copy(), second[:count].copy(), share[:count].copy()
+    return first, second, share, count
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(
+    "float64[:, ::1], float64[::1], float64[::1], float64[::1], int64, float64, "
+    "int64[:, ::1], float64[:, ::1], float64[::1]"
+)
 def triples(
     rows: Floats,
     row_lo: Floats,
@@ -201,41 +199,21 @@ def triples(
                     corners = kept
                     if corners == 0:
                         break
-                    px[:corners], py[:corners] = qx[:corners], qy[:corners]
+                    for t in range(corners):
+                        px[t], py[t] = qx[t], qy[t]
                 if corners == 0:
                     break
             for t in range(corners):
                 va, vb = px[t], py[t]
                 vc = 1 - va - vb
-                if min(va, vb, vc) <= 1e-9:
+                if va <= 1e-9 or vb <= 1e-9 or vc <= 1e-9:
                     continue
                 value = -va * (pi[first] + math.log(va)) - vb * (pi[b] + math.log(vb))
                 value -= vc * (pi[c] + math.log(vc))
                 if value < -tolerance:
-                    for z in (first, b, c):
+                    for member in range(3):
+                        z = first if member == 0 else b if member == 1 else c
                         if value < values[z]:
                             values[z] = value
                             members[z, 0], members[z, 1], members[z, 2] = first, b, c
                             shares[z, 0], shares[z, 1], shares[z, 2] = va, vb, vc
-
-
-@numba.njit(cache=True, nogil=True)
-def mix(atoms: Floats, p_x: Floats) -> tuple[bool, Floats, Floats]:
-    """Solve ``min sum beta H(v)`` with ``sum beta v = p_x`` for a few atoms: the columns, (|X|, k).
-
-    Returns whether it was solved, beta (k,), and the duals (|X|,).
-    """
-    n, k = atoms.shape
-    cost = np.zeros(k)
-    for j in range(k):
-        for i in range(n):
-            if atoms[i, j] > 0:
-                cost[j] -= atoms[i, j] * math.log(atoms[i, j])
-    lo, hi = np.zeros(k + n), np.ones(k + n)
-    lo[k:], hi[k:] = p_x, p_x
-    tableau, basis, place = fresh_tableau(atoms)
-    x, net, y = np.zeros(k + n), np.zeros(k), np.zeros(n)
-    status = minimise(
-        atoms, np.ones(n), tableau, basis, place, cost, lo, hi, math.inf, 2000, x, net, y
-    )[0]
-    return status == OPTIMAL, np.maximum(x[:k], 0.0), y

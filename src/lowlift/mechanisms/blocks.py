@@ -12,6 +12,7 @@ from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import BuiltIn, Criterion, verdicts
 from lowlift.joint import Joint
+from lowlift.kernels.compilation import prepare
 from lowlift.partition import Partition
 from lowlift.release import Release
 
@@ -121,26 +122,29 @@ class CompiledGrower(Grower):
 
     def __init__(self, joint: Joint, criterion: BuiltIn, progress: Callable[[int], object]) -> None:
         super().__init__(joint, criterion, progress)
+        prepare("merging")
         from lowlift.kernels import merging
 
         self.kernel = merging
         kind, alpha = criterion.kind, float(getattr(criterion, "alpha", 0.0))
         if math.isinf(alpha):
             kind, alpha = 0, 0.0  # the limit of alpha-lift is the box
-        self.region = (kind, alpha, criterion.lower, criterion.upper)
+        self.region = (kind, alpha, float(criterion.lower), float(criterion.upper))
+        #: A copy, because numba compiles a kernel anew for an array that is read-only.
+        self.p_s = joint.p_s.copy()
 
     def cover(self, symbols: list[int]) -> tuple[list[list[int]], bool]:
         """Grow blocks from the symbols until all are placed, each from the riskiest one left."""
-        kernel, p_s, error = self.kernel, self.joint.p_s, self.joint.lift_error
+        kernel, p_s, error = self.kernel, self.p_s, self.joint.lift_error
         pool = self.pool([[x] for x in symbols])
-        zeros, risk = kernel.risks(*self.region, p_s, pool.sums)
+        zeros, risk = np.empty_like(pool.taken), np.empty(len(symbols))
         ends, current = np.empty_like(pool.taken), np.empty(self.joint.n_s)
         state = blocks = placed = 0
         while True:
             before = placed
             status, pool.left, blocks, placed = kernel.cover(
                 *self.region, error, p_s, current, pool.sums, pool.ids, pool.left, pool.taken,
-                state, zeros, risk, ends, blocks, placed, _PATIENCE,
+                state, zeros, risk, ends, blocks, placed, len(symbols), _PATIENCE,
             )  # fmt: skip
             self.progress(placed - before)
             if status in (kernel.HOLDS, kernel.EMPTY):
@@ -160,12 +164,13 @@ class CompiledGrower(Grower):
 
     def absorb(self, block: list[int], pool: Pool) -> bool:
         """Extend the block from the pool until it is allowed; tell whether it is."""
-        kernel, check = self.kernel, True
+        kernel, state = self.kernel, 1
         current = self.columns[:, block].sum(axis=1)
+        ends, risk = np.empty(1, np.int64), np.empty(0)
         while True:
-            status, pool.left, count = kernel.grow(
-                *self.region, self.joint.lift_error, self.joint.p_s, current,
-                pool.sums, pool.ids, pool.left, pool.taken, check, _PATIENCE,
+            status, pool.left, _, count = kernel.cover(
+                *self.region, self.joint.lift_error, self.p_s, current, pool.sums, pool.ids,
+                pool.left, pool.taken, state, ends, risk, ends, 0, 0, 1, _PATIENCE,
             )  # fmt: skip
             for number in pool.taken[:count].tolist():
                 block.extend(pool.groups[number])
@@ -174,7 +179,7 @@ class CompiledGrower(Grower):
                 return True
             if status == kernel.EMPTY:
                 return False
-            check = status == kernel.PAUSED
+            state = 1 if status == kernel.PAUSED else 2
 
 
 def grower_for(

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,8 +19,10 @@ from lowlift.certificates import (
     nmi_bound,
     prove_floor,
 )
-from lowlift.kernels import pricing
-from lowlift.mechanisms.master import Atom, Master, Mixture
+from lowlift.errors import SolverFailed
+from lowlift.kernels import lp, pricing
+from lowlift.kernels.compilation import prepare
+from lowlift.mechanisms.master import Atom, Master, Mixture, mix
 from lowlift.polytope import MARGIN, Polytope
 
 __all__ = ["Outcome", "optimise", "split_support"]
@@ -27,7 +30,8 @@ __all__ = ["Outcome", "optimise", "split_support"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _TOLERANCE = 1e-8
-_STEPS = 10
+#: Linear programs per start, and pivots in each, at the most.
+_STEPS, _PIVOTS = 10, 500
 #: After a proof of so few nodes, the goal itself is tried next.
 _QUICK = 100_000
 #: Tangents that proofs rest on are kept up to this many rows: one dropped may be met again.
@@ -87,6 +91,7 @@ class _Search:
         jobs: int,
         progress: Callable[[State], object] | None,
     ) -> None:
+        prepare("search")
         self.start, self.time_limit = time.monotonic(), time_limit
         self.polytope, self.gap, self.jobs, self.progress = polytope, gap, jobs, progress
         self.entropy = float(-(polytope.p_x * np.log(polytope.p_x)).sum())
@@ -103,8 +108,9 @@ class _Search:
         self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
         self.blocks = blocks
         if polytope.is_box:
-            first, second, share = pricing.pairs(polytope.rows, *polytope.inner)
-            self.pairs = first, second, share
+            first, second, share, count = pricing.pairs(polytope.rows, *polytope.inner)
+            share = share[:count]
+            self.pairs = first[:count], second[:count], share
             self.pair_cost = -(share * np.log(share) + (1 - share) * np.log(1 - share))
 
     # ---- what is where
@@ -141,9 +147,8 @@ class _Search:
         atoms[first, columns], atoms[second, columns] = share, 1 - share
         if not atoms.shape[1] or not atoms.any(axis=1).all():
             return None
-        is_solved, beta, pi = pricing.mix(atoms, polytope.p_x)
-        beta[beta <= 1e-11] = 0.0
-        if not is_solved or np.abs(atoms @ beta - polytope.p_x).max() > 1e-12:
+        is_solved, beta, pi = mix(atoms, polytope.p_x)
+        if not is_solved:
             return None
         target = 0.9 * self.gap * self.entropy
         proof = prove_floor(
@@ -206,8 +211,8 @@ class _Search:
             if self.left <= 0:
                 return some[:0], np.zeros(0)
             return pricing.linearise(
-                polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi,
-                pi, some, *polytope.start, _STEPS,
+                lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo,
+                polytope.inner_hi, pi, some, *polytope.start, _STEPS, _PIVOTS,
             )  # fmt: skip
 
         parts = np.split(starts, range(STEP, len(starts), STEP))
@@ -284,6 +289,14 @@ class _Search:
             if found is not None:
                 return found
         self.master = Master(self.polytope.p_x)
+        # Whatever the solver can no longer do, the last mixture and the last bound are true.
+        with suppress(SolverFailed):
+            self._improve()
+        return Outcome(
+            self.master.used(), self.bound, self.duals, self.floor, self.nodes, self.tangents
+        )
+
+    def _improve(self) -> None:
         self._first_columns()
         while True:
             self._converge(30)
@@ -304,9 +317,6 @@ class _Search:
                 if before - self.master.cost < 1e-5 * self.entropy:
                     break
         self._close_gap()
-        return Outcome(
-            self.master.used(), self.bound, self.duals, self.floor, self.nodes, self.tangents
-        )
 
     def _close_gap(self) -> None:
         """Prove ever smaller targets at the master's duals; what the proofs find improves it."""

@@ -1,5 +1,10 @@
-"""The linear program that mixes atoms: ``min sum beta H(v)``, ``sum beta v = P_X``, by HiGHS."""
+"""The linear program that mixes atoms: ``min sum beta H(v)``, ``sum beta v = P_X``, by HiGHS.
 
+Each row is divided by p(x), so that the solver's tolerances are relative to it: a rare symbol
+counts as much as a common one.
+"""
+
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -8,7 +13,7 @@ import numpy.typing as npt
 
 from lowlift.errors import SolverFailed
 
-__all__ = ["Atom", "Master", "Mixture"]
+__all__ = ["Atom", "Master", "Mixture", "mix"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 #: A posterior: numbers of symbols, and their shares.
@@ -16,7 +21,10 @@ Atom: TypeAlias = tuple[npt.NDArray[np.int64], Floats]
 #: Masses and posteriors that together are P_X.
 Mixture: TypeAlias = list[tuple[float, Atom]]
 
+#: A share this small, and a part of P(x) this small, count as none.
 _NONE = 1e-11
+#: How far from P(x), relative to it, a mixture may be.
+_RESIDUAL = 1e-10
 
 
 class Master:
@@ -30,13 +38,13 @@ class Master:
         import highspy
 
         n = len(p_x)
-        self.n, self.price = n, price
+        self.n, self.price, self.p_x = n, price, p_x
         self.solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         for name, value in (("output_flag", False), ("threads", 1)):
             self.solver.setOptionValue(name, value)
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = 0, n
-        model.row_lower_ = model.row_upper_ = p_x
+        model.row_lower_ = model.row_upper_ = np.ones(n)
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         model.a_matrix_.start_ = np.zeros(1, np.int32)
         self.solver.passModel(model)
@@ -52,7 +60,7 @@ class Master:
         starts = np.zeros(len(atoms), np.int32)
         np.cumsum(sizes[:-1], out=starts[1:])
         index = np.concatenate([members for members, _ in atoms]).astype(np.int32)
-        value = np.concatenate([shares for _, shares in atoms])
+        value = np.concatenate([shares for _, shares in atoms]) / self.p_x[index]
         zeros, infinite = np.zeros(len(atoms)), np.full(len(atoms), self.infinity)
         self.solver.addCols(len(atoms), costs, zeros, infinite, len(index), starts, index, value)
         self.atoms += atoms
@@ -65,7 +73,8 @@ class Master:
         """Add sparse posteriors that are not there yet; return how many were new."""
         new = []
         for members, shares in atoms:
-            key = members.tobytes(), np.round(shares, 7).tobytes()
+            # Seven digits of each share, however small it is.
+            key = members.tobytes(), shares.astype(np.float32).tobytes()
             if key not in self._seen:
                 self._seen.add(key)
                 new.append((members, shares))
@@ -78,16 +87,19 @@ class Master:
         """Solve; set beta, pi and the cost, H(X|Y) in nats."""
         self.solver.run()
         if self.solver.getModelStatus() != self.optimal:
+            self.solver.clearSolver()  # once more, not from the last basis
+            self.solver.run()
+        if self.solver.getModelStatus() != self.optimal:
             raise SolverFailed("the linear program that mixes atoms was not solved.")
         solution = self.solver.getSolution()
-        self.beta, self.pi = np.array(solution.col_value), np.array(solution.row_dual)
+        self.beta, self.pi = np.array(solution.col_value), np.array(solution.row_dual) / self.p_x
         self.cost = float(self.solver.getInfo().objective_function_value)
         return self.cost
 
     @property
     def artificial(self) -> float:
-        """The mass on artificial columns."""
-        return float(self.beta[: self.n].max())
+        """The largest part of a P(x) that is on its artificial column."""
+        return float((self.beta[: self.n] / self.p_x).max())
 
     def raise_price(self) -> None:
         """Double the price of the artificial columns."""
@@ -102,11 +114,12 @@ class Master:
 
     def used(self) -> Mixture:
         """Return the atoms that carry mass, each with it."""
-        return [
-            (float(self.beta[k]), self.atoms[k])
-            for k in np.flatnonzero(self.beta > _NONE).tolist()
-            if k >= self.n
-        ]
+        out: Mixture = []
+        for k in np.flatnonzero(self.beta > 0).tolist():
+            members, shares = self.atoms[k]
+            if k >= self.n and (self.beta[k] * shares / self.p_x[members]).max() > _NONE:
+                out.append((float(self.beta[k]), (members, shares)))
+        return out
 
     def used_points(self) -> Floats:
         """Return the atoms that carry mass as posteriors, (k, |X|)."""
@@ -120,3 +133,24 @@ class Master:
 def _atom_of(v: Floats) -> Atom:
     members = np.flatnonzero(v > _NONE)
     return members, v[members] / v[members].sum()
+
+
+def mix(atoms: Floats, p_x: Floats) -> tuple[bool, Floats, Floats]:
+    """Solve ``min sum beta H(v)`` with ``sum beta v = p_x`` for a few atoms: the columns, (|X|, k).
+
+    Returns whether it was solved, beta (k,), and the duals (|X|,).
+    """
+    from lowlift.kernels import lp
+
+    n, k = atoms.shape
+    cost = -(atoms * np.log(np.where(atoms > 0, atoms, 1.0))).sum(axis=0)
+    rows = atoms / p_x[:, None]
+    lo, hi = np.zeros(k + n), np.ones(k + n)
+    lo[k:] = 1.0
+    x, net, y = np.zeros(k + n), np.zeros(k), np.zeros(n)
+    status, *_ = lp.minimise(
+        rows, rows.max(axis=1), *lp.fresh_tableau(rows), cost, lo, hi, math.inf, 2000, x, net, y
+    )
+    beta = np.where(x[:k] * rows.max(axis=0) > _NONE, x[:k], 0.0)
+    is_solved = status == lp.OPTIMAL and bool((np.abs(rows @ beta - 1) <= _RESIDUAL).all())
+    return is_solved, beta, y / p_x

@@ -11,6 +11,7 @@ from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate
 from lowlift.criteria import Criterion, verdicts
 from lowlift.joint import Joint
+from lowlift.kernels.compilation import prepare
 from lowlift.mechanisms.blocks import kept_by, release_blocks
 from lowlift.mechanisms.merging import merge_subsets
 from lowlift.release import Release
@@ -66,6 +67,7 @@ def optimal_merging(joint: Joint, criterion: Criterion, time_limit: float = 60.0
     >>> release.partition, release.certificate.is_optimal
     (Partition([['a', 'b'], ['c']]), True)
     """
+    prepare("merging", "partitions")  # compiling is no part of the time limit
     start = time.monotonic()
     greedy = merge_subsets(joint, criterion)
     risky = risky_symbols(joint, criterion)
@@ -95,20 +97,21 @@ def _bound_alone(joint: Joint, risky: Bools) -> float:
 
 def _best_arrangement(joint: Joint, criterion: Criterion, groups: Groups) -> list[list[int]] | None:
     """Return the allowed partition of the groups that keeps the most information, if any is."""
+    prepare("partitions")
     from lowlift.kernels import partitions
 
     columns = np.stack([joint.masses[:, list(group)].sum(axis=1) for group in groups], axis=1)
     sums = partitions.subset_sums(columns)
     p_y = sums.sum(axis=0) / joint.total
     p_y[0] = 1.0  # the empty set, which is never a block
-    _, masks = partitions.best_partition(
+    _, masks, count = partitions.best_partition(
         _allowed(joint, criterion, groups, sums), -p_y * np.log(p_y)
     )
-    if not masks.size:
+    if not count:
         return None
     return [
         [x for k, group in enumerate(groups) if mask >> k & 1 for x in group]
-        for mask in masks.tolist()
+        for mask in masks[:count].tolist()
     ]
 
 

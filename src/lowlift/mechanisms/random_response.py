@@ -11,6 +11,7 @@ from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
+from lowlift.kernels.compilation import prepare
 from lowlift.mechanisms.balanced import balanced_channel
 from lowlift.mechanisms.blocks import kept_by, release_blocks
 from lowlift.mechanisms.master import Mixture
@@ -84,6 +85,8 @@ def random_response(
         certificate = Certificate("mechanisms", 1.0, is_optimal=True, gap=0.0)
         alone = [[x] for x in range(joint.n_x)]
         return release_blocks(joint, criterion, alone, "random_response", certificate)
+    # What is compiled on first use does not count as search.
+    prepare("merging", "search")
     from lowlift.mechanisms.column_generation import optimise
 
     blocks = merge_subsets(joint, criterion)

@@ -11,6 +11,7 @@ from lowlift.tables.counts import Counts
 from lowlift.tables.date_bins import Calendar, DateEdges, Days
 from lowlift.tables.draws import Draw
 from lowlift.tables.outputs import Applied, Output, OutputColumn
+from lowlift.tables.staging import ReadBack, Staged, read_back
 from lowlift.tables.table import Table, open_table, read_joint
 
 __all__ = [
@@ -28,11 +29,14 @@ __all__ = [
     "Output",
     "OutputColumn",
     "Quantiles",
+    "ReadBack",
+    "Staged",
     "Table",
     "Width",
     "alias_draw",
     "open_table",
     "parse_bins",
+    "read_back",
     "read_joint",
     "uniform_of",
 ]

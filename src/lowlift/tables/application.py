@@ -1,6 +1,8 @@
 """From a draw to a written output: check, count, draw, write, read back, publish."""
 
 import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,20 +14,27 @@ from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
 from lowlift.tables.engines import Engine, RowPlan
 from lowlift.tables.outputs import Applied, Output
 from lowlift.tables.sources import file_format
+from lowlift.tables.staging import ReadBack, Staged, read_back
 from lowlift.tables.targets import Target, open_target
 
 if TYPE_CHECKING:
     from lowlift.tables.table import Table
 
-__all__ = ["apply"]
+__all__ = ["staged"]
 
 _ID_KINDS = frozenset({"integer", "text", "uuid"})
 
 
-def apply(
-    table: "Table", engine: Engine, draw: Draw, output: Output, progress: Progress
-) -> Applied:
-    """Draw and write; see `Table.apply`."""
+@contextmanager
+def staged(
+    table: "Table",
+    engine: Engine,
+    draw: Draw,
+    output: Output,
+    progress: Progress,
+    counts: Counts | None = None,
+) -> Iterator[Staged]:
+    """Draw and write under a temporary name; see `Table.stage`."""
     _check(table, draw, output)
     if output.keep_order and not (engine.has_order and file_format(output.target)):
         raise InvalidInput(
@@ -34,7 +43,8 @@ def apply(
         )
     target = open_target(output, engine)
     try:
-        counts = table.count(draw.columns, missing=draw.missing)
+        if counts is None:
+            counts = table.count(draw.columns, missing=draw.missing)
         rows, unseen = _rows_per_symbol(draw, counts)
         if draw.id is not None:
             _check_ids(engine, draw.id)
@@ -45,13 +55,31 @@ def apply(
                 f"a table must not change while it is read; {table.description} did: "
                 f"{expected} rows were counted, {sum(written)} drawn. Nothing was published."
             )
-        target.check(expected)
+        found = _read_back(target, output, written)
         engine.check_unchanged()
-        digest = target.commit()
+        numbers = tuple(int(number) for number in written)
+        applied = Applied(table.rows, expected, counts.dropped, unseen, found.sha256, numbers)
+        yield Staged(applied, found, target)
     finally:
         target.discard()
-    numbers = tuple(int(number) for number in written)
-    return Applied(table.rows, expected, counts.dropped, unseen, digest, numbers)
+
+
+def _read_back(target: Target, output: Output, written: Sequence[int]) -> ReadBack:
+    """Read what was written, and refuse it unless it is exactly what was drawn."""
+    from lowlift.tables.table import Table
+
+    with target.written() as engine:
+        found = read_back(Table(engine), output.columns)
+    same: dict[tuple[str | None, ...], int] = {}
+    drawn = [0] * len(written)
+    for y, texts in enumerate(zip(*(column.written for column in output.columns), strict=True)):
+        drawn[same.setdefault(texts, y)] += int(written[y])
+    if found.unknown or list(found.counts) != drawn or found.names != output.names:
+        raise InvalidInput(
+            f"{output.target} must have the {sum(drawn)} rows that were drawn; read back: "
+            f"{found.rows} rows, {found.unknown} of them no output. Nothing was published."
+        )
+    return found
 
 
 def _check(table: "Table", draw: Draw, output: Output) -> None:

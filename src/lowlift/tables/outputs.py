@@ -54,6 +54,17 @@ class OutputColumn:
                 f"the texts of output column {self.name!r} must be of kind {self.kind}; one is not."
             )
 
+    @property
+    def written(self) -> tuple[str | None, ...]:
+        """The texts as engines show the values that are made of them."""
+        return tuple(None if text is None else _shown(text, self.kind) for text in self.texts)
+
+
+def _shown(text: str, kind: str) -> str:
+    if kind == "integer":
+        return str(int(text))
+    return str(uuid.UUID(text)) if kind == "uuid" else text
+
 
 def _fits(text: str, kind: str) -> bool:
     try:

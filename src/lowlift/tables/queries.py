@@ -15,6 +15,7 @@ __all__ = [
     "count",
     "different",
     "drawn",
+    "first",
     "groups",
     "id_faults",
     "in_order",
@@ -44,6 +45,11 @@ def bound(name: str, kind: str = "text") -> Expression:
 def rows(table: Expression) -> exp.Select:
     """Count the rows."""
     return exp.select(exp.Count(this=exp.Star())).from_(table.copy())
+
+
+def first(table: Expression) -> exp.Select:
+    """Tell whether there is a row: at most one."""
+    return exp.select(exp.Literal.number(1)).from_(table.copy()).limit(1)
 
 
 def count(columns: Sequence[Column], table: Expression, dialect: Dialect, most: int) -> exp.Select:

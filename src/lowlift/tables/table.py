@@ -1,6 +1,7 @@
 """A table, and what is done with it: count it, draw from it, write what may be published."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -19,6 +20,7 @@ from lowlift.tables.sources import Files, parse_source
 
 if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
     from lowlift.tables.engines import Engine
+    from lowlift.tables.staging import Staged
 
 __all__ = ["Table", "open_table", "read_joint"]
 
@@ -53,16 +55,12 @@ def open_table(source: Any, engine: str | None = None, *, is_text: bool = False)
     parsed = parse_source(source, engine)
     if is_text and isinstance(parsed, Files):
         parsed = replace(parsed, is_text=True)
-    found = open_engine(parsed)
-    table = Table(found)
+    table = Table(open_engine(parsed))
     try:
-        rows = table.rows
+        table.refuse_empty()
     except BaseException:
         table.close()
         raise
-    if rows == 0:
-        table.close()
-        raise InvalidInput(f"a table must have rows; {table.description} has none.")
     return table
 
 
@@ -160,6 +158,13 @@ class Table:
 
         return int(self._engine.fetch(queries.rows(self._engine.table))[0][0])
 
+    def refuse_empty(self) -> None:
+        """Refuse a table without rows; no more than one is read."""
+        from lowlift.tables import queries
+
+        if not self._engine.fetch(queries.first(self._engine.table)):
+            raise InvalidInput(f"a table must have rows; {self.description} has none.")
+
     def sizes(self) -> dict[str, tuple[int, int]]:
         """Return, for each column that can be counted, its different values and missing ones.
 
@@ -180,8 +185,13 @@ class Table:
     def sha256(self) -> str | None:
         """Return the digest of the input files, one after the other in sorted order.
 
-        None for database tables and frames.
+        None for database tables and frames. The files are read once; `check_unchanged` of their
+        engine refuses files that changed since.
         """
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str | None:
         return self._engine.sha256()
 
     def column(self, name: str, bins: Bins | None = None) -> Column:
@@ -275,7 +285,10 @@ class Table:
         found = self._engine.fetch(query)
         if len(found) > most:
             self._refuse_many(columns, most)
-        return Counts.from_rows(columns, found, missing)
+        counts = Counts.from_rows(columns, found, missing)
+        # Every row is in one group or dropped: no second pass to count them.
+        self.__dict__.setdefault("rows", counts.rows + counts.dropped)
+        return counts
 
     def _refuse_many(self, columns: Sequence[Column], most: int) -> NoReturn:
         """Refuse columns with too many combinations, and say which have the most values."""
@@ -324,6 +337,27 @@ class Table:
             Every row that does not leave is written once, its output drawn by the channel's
             integer weights; what was written is read back before it gets its name.
         """
-        from lowlift.tables.application import apply
+        with self.stage(draw, output, progress=progress) as written:
+            written.commit()
+            return written.applied
 
-        return apply(self, self._engine, draw, output, progress or (lambda *_: None))
+    def stage(
+        self,
+        draw: Draw,
+        output: Output,
+        *,
+        counts: Counts | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> AbstractContextManager["Staged"]:
+        """Do the same up to the last step: what is written gets its name by `Staged.commit`.
+
+        Without it nothing is left when the context ends.
+
+        Parameters
+        ----------
+        counts
+            Of the columns of X, missing values treated as `draw` says, when they are known.
+        """
+        from lowlift.tables.application import staged
+
+        return staged(self, self._engine, draw, output, progress or (lambda *_: None), counts)

@@ -1,4 +1,8 @@
-"""What every job finds loaded and compiled: imported once, by the server that jobs fork from."""
+"""What every job finds loaded: imported once, by the server that jobs fork from.
+
+Kernels that are not compiled yet are left to the first job that searches, so that tables can be
+read meanwhile.
+"""
 
 import contextlib
 import math
@@ -8,6 +12,7 @@ from lowlift import workflow
 from lowlift.criteria import ALIP, LDP, L1Lift
 from lowlift.datasets import titanic
 from lowlift.errors import LowliftError
+from lowlift.kernels.compilation import is_compiled
 from lowlift.report import page
 
 __all__: list[str] = []
@@ -25,4 +30,5 @@ def _run() -> None:
 
 with contextlib.suppress(LowliftError), warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    _run()
+    if is_compiled("merging", "search"):
+        _run()

@@ -3,23 +3,41 @@
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
-from lowlift.encodings import Encoded, encode
+from lowlift.encodings import Encoded, published
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.files import write_text
 from lowlift.joint import Joint, Label
 from lowlift.release import Release
-from lowlift.tables import Column, Counts, Draw, Each, Output, OutputColumn, Table, open_table
+from lowlift.tables import (
+    Column,
+    Counts,
+    Draw,
+    Each,
+    Output,
+    OutputColumn,
+    Staged,
+    Table,
+    open_table,
+)
 from lowlift.tables.formulas import escaped
 from lowlift.version import __version__
-from lowlift.workflow.columns import Spec, check_kinds, per_column, quiet_joint
+from lowlift.workflow.columns import (
+    Spec,
+    after_missing,
+    check_kinds,
+    last_columns,
+    per_column,
+    quiet_joint,
+)
 from lowlift.workflow.keys import KEY_SIZE, subkey_of
+from lowlift.workflow.transaction import Content, commit, drafts
 
 __all__ = [
     "RECEIPT_FORMAT",
@@ -28,6 +46,7 @@ __all__ = [
     "Options",
     "Receipt",
     "apply",
+    "drawn",
     "first_broken",
     "output_columns",
     "receipt_path",
@@ -49,6 +68,8 @@ class Options:
         Columns to publish beside Y, as they are. The audit is then of both together.
     accept_uncovered
         Publish kept columns although the bound does not hold with them, or cannot be told.
+    accept_unchecked
+        Publish a table that lacks a sensitive column: the bound cannot be checked on it.
     keep_order
         Keep the order of the rows, which is outside the guarantee.
     id, key
@@ -69,6 +90,7 @@ class Options:
     seed: int | None = None
     unseen: str = "error"
     force: bool = False
+    accept_unchecked: bool = False
 
     def __post_init__(self) -> None:
         if (self.id is None) != (self.key is None):
@@ -119,10 +141,10 @@ class Receipt:
     lowlift: str
     python: str
 
-    def write(self, path: Path) -> None:
-        """Write the receipt beside the output."""
+    def content(self, path: Path) -> Content:
+        """Return the receipt as a file at this place."""
         content = {"format": RECEIPT_FORMAT, "version": RECEIPT_VERSION, **asdict(self)}
-        write_text(path, json.dumps(content, indent=1) + "\n", is_private=True)
+        return Content(path, json.dumps(content, indent=1) + "\n", is_private=True)
 
 
 #: The keys of a receipt's file.
@@ -153,67 +175,97 @@ def apply(
     """Draw Y for each row and write it to `target`, with a receipt beside it.
 
     Guarantee
-        Nothing is written unless the release's audit holds; when S is in the table, the channel is
-        audited anew under this table's counts first. Rows out are rows in, less those dropped.
+        Table and receipt are written, or neither is. Nothing is written unless the release's audit
+        holds and the channel, audited anew under this table's counts of S by X, satisfies the bound
+        here too; only `accept_unchecked` lets a table without S through. Rows out are rows in, less
+        those dropped.
 
     Raises
     ------
     BoundViolated
-        When the bound does not hold, for the release or on this table.
+        When the bound does not hold, for the release or on this table, or cannot be checked here.
     InvalidInput
         For a table, column or output that does not fit.
     """
     options = options or Options()
-    spec = Spec.from_dict(release.table)
-    encoded = encode(release, spec.encoding)
-    _refuse_false(encoded, spec)
-    start = time.perf_counter()
     receipt_file = receipt_path(target)
     if receipt_file.exists() and not options.force:
         raise InvalidInput(f"{receipt_file.name} exists. Choose another output, or use --force.")
-    with open_table(source, engine) as table:
-        present = tuple(column for column in spec.sensitive if column.name in table.kinds)
-        has_s = present == spec.sensitive
-        check_kinds(table, (*spec.released, *present))
-        outside = _outside(table, options)
-        if present:  # some of S alone can show that the bound fails
-            _check_here(table, replace(spec, sensitive=present), encoded)
-        if options.keep:
-            outside += _check_kept(table, spec, encoded, options)
-        channel = encoded.release.channel
-        # The same channel on other columns draws by another key.
-        names = [encoded.release.fingerprint, *(column.name for column in spec.released)]
-        subkey = options.key and subkey_of(options.key, json.dumps(names))
-        draw = Draw(
-            columns=spec.released,
-            channel=channel,
-            symbols=release.joint.x_labels,
-            missing=spec.missing,
-            unseen=options.unseen,
-            id=options.id,
-            subkey=subkey,
-            seed=options.seed,
-        )
-        columns = tuple(
-            replace(column, width=table.widths.get(column.name, ""))
-            if encoded.name == "values" and column.kind == "integer"
-            else column
-            for column in output_columns(encoded, spec)
-        )
-        output = Output(target, columns, options.keep, options.keep_order, options.force)
-        applied = table.apply(draw, output, progress=progress)
+    encoded, spec = published(release), Spec.from_dict(release.table)
+    with (
+        open_table(source, engine) as table,
+        drawn(table, encoded, spec, target, options, progress=progress) as (written, receipt),
+        drafts([receipt.content(receipt_file)]) as files,
+    ):
+        commit(written, files, force=options.force)
+    return receipt
+
+
+@contextmanager
+def drawn(
+    table: Table,
+    encoded: Encoded,
+    spec: Spec,
+    target: str,
+    options: Options,
+    *,
+    counts: Counts | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Iterator[tuple[Staged, Receipt]]:
+    """Check the bound on a table, draw Y for each row, and lend what was written before its commit.
+
+    Parameters
+    ----------
+    counts
+        Of S by X with missing values as values; None counts the table.
+    """
+    _refuse_false(encoded, spec)
+    start = time.perf_counter()
+    present = tuple(column for column in spec.sensitive if column.name in table.kinds)
+    has_s = present == spec.sensitive
+    check_kinds(table, (*spec.released, *present))
+    outside = _outside(table, options)
+    if not has_s:
+        outside.append(_unchecked(spec, present, options))
+    if counts is None:
+        counts = table.count([*present, *spec.released])
+    if present:  # some of S alone can show that the bound fails
+        _check_here(counts, replace(spec, sensitive=present), encoded)
+    if options.keep:
+        outside += _check_kept(table, spec, encoded, options)
+    # The same channel on other columns draws by another key.
+    names = [encoded.release.fingerprint, *(column.name for column in spec.released)]
+    draw = Draw(
+        columns=spec.released,
+        channel=encoded.channel,
+        symbols=encoded.release.joint.x_labels,
+        missing=spec.missing,
+        unseen=options.unseen,
+        id=options.id,
+        subkey=options.key and subkey_of(options.key, json.dumps(names)),
+        seed=options.seed,
+    )
+    columns = tuple(
+        replace(column, width=table.widths.get(column.name, ""))
+        if encoded.name == "values" and column.kind == "integer"
+        else column
+        for column in output_columns(encoded, spec)
+    )
+    output = Output(target, columns, options.keep, options.keep_order, options.force)
+    released = after_missing(last_columns(counts, len(spec.released)), spec.missing)
+    with table.stage(draw, output, counts=released, progress=progress) as written:
         receipt = Receipt(
             release=encoded.release.fingerprint,
-            criterion=str(release.criterion),
+            criterion=str(encoded.release.criterion),
             encoding=encoded.name,
             source=table.description,
             source_sha256=table.sha256(),
             output=_described(target),
-            output_sha256=applied.sha256,
-            rows_in=applied.rows_in,
-            rows_out=applied.rows_out,
-            dropped=applied.dropped,
-            unseen=applied.unseen,
+            output_sha256=written.found.sha256,
+            rows_in=written.applied.rows_in,
+            rows_out=written.applied.rows_out,
+            dropped=written.applied.dropped,
+            unseen=written.applied.unseen,
             draws=options.mode if options.seed is None else "seeded: not for publication",
             checked_on_this_table=has_s,
             kept=options.keep,
@@ -224,8 +276,7 @@ def apply(
             lowlift=__version__,
             python=platform.python_version(),
         )
-    receipt.write(receipt_file)
-    return receipt
+        yield written, receipt
 
 
 def _described(target: str) -> str:
@@ -254,11 +305,29 @@ def _outside(table: Table, options: Options) -> list[str]:
     return found
 
 
-def _check_here(table: Table, spec: Spec, encoded: Encoded) -> None:
+def _unchecked(spec: Spec, present: tuple[Column, ...], options: Options) -> str:
+    """Refuse a table without S, unless that is accepted; return what the receipt says of it."""
+    missing = [column.name for column in spec.sensitive if column not in present]
+    if not options.accept_unchecked:
+        raise BoundViolated(
+            f"the sensitive columns must be in the table; {', '.join(map(repr, missing))} of the "
+            "release is not, so the bound cannot be checked here. Nothing was written. Give the "
+            "table with that column under its name, or accept a table on which the bound is not "
+            "checked (--accept-unchecked, Options(accept_unchecked=True))."
+        )
+    return "whether the bound holds on this table: S is not in it"
+
+
+def _check_here(counts: Counts, spec: Spec, encoded: Encoded) -> None:
     """Audit the channel under this table's own counts."""
-    counts = table.count([*spec.sensitive, *spec.released], missing=spec.missing)
+    size, sensitive = len(spec.released), len(spec.sensitive)
+    after_missing(counts, spec.missing)  # refuses missing values where they are an error
     if spec.missing == "drop":
-        without = counts.dropped - table.count(spec.released, missing="drop").dropped
+        without = sum(
+            amount
+            for symbol, amount in zip(counts.symbols, counts.counts, strict=True)
+            if None in symbol[:sensitive] and None not in symbol[-size:]
+        )
         if without:
             raise InvalidInput(
                 f"{without:,} rows have no value of S, so they were not part of the design, but "

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from lowlift.composition import Together, audit_together
-from lowlift.encodings import Encoded, encode, is_deterministic
+from lowlift.encodings import Encoded, is_deterministic
+from lowlift.encodings import published as published_form
 from lowlift.errors import InvalidInput
 from lowlift.estimation import estimate
 from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint
 from lowlift.release import Release
-from lowlift.tables import Column, OutputColumn, Table, open_table
+from lowlift.tables import Counts, ReadBack, Table, open_table, read_back
 from lowlift.workflow.applying import (
     RECEIPT_FORMAT,
     RECEIPT_KEYS,
@@ -20,9 +21,9 @@ from lowlift.workflow.applying import (
     output_columns,
     receipt_path,
 )
-from lowlift.workflow.columns import Spec, check_kinds, joint_of, per_column
+from lowlift.workflow.columns import Spec, after_missing, check_kinds, joint_of, per_column
 
-__all__ = ["Check", "Verification", "audit_releases", "counts_of_outputs", "verify"]
+__all__ = ["Check", "Verification", "audit_releases", "verify", "verify_written"]
 
 #: A published table this unlikely under its release was not drawn from it.
 _UNLIKELY = 1e-9
@@ -35,6 +36,8 @@ class Check:
     name: str
     is_ok: bool
     detail: str
+    #: Not so, and accepted by whoever asked.
+    is_accepted: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,13 @@ class Verification:
 
     @property
     def is_ok(self) -> bool:
-        """Whether all of it is so."""
-        return all(check.is_ok for check in self.checks)
+        """Whether all of it is so, apart from what was accepted."""
+        return all(check.is_ok or check.is_accepted for check in self.checks)
+
+    @property
+    def exceptions(self) -> tuple[str, ...]:
+        """What is not so and was accepted."""
+        return tuple(check.name for check in self.checks if check.is_accepted)
 
 
 def verify(
@@ -55,6 +63,7 @@ def verify(
     against: Any = None,
     published: str | None = None,
     engine: str | None = None,
+    accept_unchecked: bool = False,
 ) -> Verification:
     """Check a release file, the table it was counted from, and a table published by it.
 
@@ -66,20 +75,81 @@ def verify(
     against
         A table: its counts must be the stored ones.
     published
-        A published table: it must have the release's columns and outputs and nothing else, the
-        rows of its receipt, and frequencies that the channel explains.
+        A published table: it must have the release's columns and outputs and nothing else, a
+        receipt with its rows, and frequencies that the channel explains. Without a receipt it was
+        not published: the run that wrote it did not end.
+    accept_unchecked
+        Accept a table that was published without S in it, so that the bound was not checked there.
     """
     release = Release.from_json(release_file)
+    if release.table is None and against is None and published is None:
+        return Verification((_bound(release),))
+    spec = Spec.from_dict(release.table)
+    checks, encoded = _of_release(release, spec)
+    if encoded is None:
+        return Verification(tuple(checks))
+    if against is not None:
+        with open_table(against, engine) as table:
+            check_kinds(table, (*spec.sensitive, *spec.released))
+            counts = table.count([*spec.sensitive, *spec.released])
+        checks.append(_same_counts(counts, spec, release.joint))
+    if published is not None:
+        receipt = _receipt(_receipt_file(published))
+        columns = output_columns(encoded, spec)
+        with _open_published(published, engine) as table:
+            is_there = all(column.name in table.kinds for column in columns)
+            nothing = ReadBack(tuple(table.kinds), (), 0, None)
+            found = read_back(table, columns) if is_there else nothing
+        checks += _published(found, receipt, encoded, spec, accept_unchecked=accept_unchecked)
+    return Verification(tuple(checks))
+
+
+def verify_written(
+    release_file: Path,
+    receipt_file: Path,
+    found: ReadBack,
+    counts: Counts | None,
+    *,
+    accept_unchecked: bool = False,
+) -> Verification:
+    """Check files and a table that were written and are not yet visible.
+
+    Parameters
+    ----------
+    release_file, receipt_file
+        As they will be published; they are read from the disk.
+    found
+        What was read from the written table.
+    counts
+        Of S by X as read from the input, missing values as values; None when it was not counted.
+    """
+    release = Release.from_json(release_file)
+    spec = Spec.from_dict(release.table)
+    checks, encoded = _of_release(release, spec)
+    if encoded is None:
+        return Verification(tuple(checks))
+    if counts is not None:
+        checks.append(_same_counts(counts, spec, release.joint))
+    receipt = _receipt(receipt_file)
+    checks += _published(found, receipt, encoded, spec, accept_unchecked=accept_unchecked)
+    return Verification(tuple(checks))
+
+
+def _bound(release: Release) -> Check:
     audit = release.audit
     detail = (
         f"{release.criterion}, exact: leakage {audit.leakage.lower:.6f} below, "
         f"{audit.leakage.upper:.6f} above, over {release.channel.n_y} outputs"
     )
-    checks = [Check("the bound holds", audit.is_satisfied, detail)]
-    if release.table is None and against is None and published is None:
-        return Verification(tuple(checks))
-    spec = Spec.from_dict(release.table)
-    encoded = encode(release, spec.encoding)
+    return Check("the bound holds", audit.is_satisfied, detail)
+
+
+def _of_release(release: Release, spec: Spec) -> tuple[list[Check], Encoded | None]:
+    """Check the channel that is published; there is none for a release that breaks its bound."""
+    if not release.audit.is_satisfied:
+        return [_bound(release)], None
+    encoded = published_form(release)
+    checks = [_bound(encoded.release)]
     words = f"published as {encoded.name}"
     checks.append(Check("it holds as published", encoded.release.audit.is_satisfied, words))
     parts = per_column(release.joint, encoded.channel, release.criterion, spec)
@@ -87,17 +157,18 @@ def verify(
         held = [name for name, found in parts if found.is_satisfied]
         words = f"{len(held)} of {len(parts)} sensitive columns"
         checks.append(Check("it holds for each alone", len(held) == len(parts), words))
-    if against is not None:
-        with open_table(against, engine) as table:
-            checks.append(_same_counts(table, spec, release.joint))
-    if published is not None:
-        checks += _published(published, output_columns(encoded, spec), encoded, spec, engine)
-    return Verification(tuple(checks))
+    return checks, encoded
 
 
-def _same_counts(table: Table, spec: Spec, joint: Joint) -> Check:
-    check_kinds(table, (*spec.sensitive, *spec.released))
-    counted = table.count([*spec.sensitive, *spec.released], missing=spec.missing)
+def _open_published(path: str, engine: str | None) -> Table:
+    """Open a published table; ``table:NAME`` is one of Spark's catalog, as for `apply`."""
+    if path.startswith("table:"):
+        return open_table(path.removeprefix("table:"), engine or "spark", is_text=True)
+    return open_table(path, engine, is_text=True)
+
+
+def _same_counts(every: Counts, spec: Spec, joint: Joint) -> Check:
+    counted = after_missing(every, spec.missing)
     found = joint_of(counted, len(spec.sensitive))
     is_same = (
         found.s_labels == joint.s_labels
@@ -109,30 +180,45 @@ def _same_counts(table: Table, spec: Spec, joint: Joint) -> Check:
 
 
 def _published(
-    path: str, columns: Sequence[OutputColumn], encoded: Encoded, spec: Spec, engine: str | None
+    found: ReadBack,
+    receipt: Mapping[str, Any],
+    encoded: Encoded,
+    spec: Spec,
+    *,
+    accept_unchecked: bool,
 ) -> list[Check]:
-    receipt = _receipt(path)
-    with open_table(path, engine, is_text=True) as table:
-        expected = {column.name for column in columns} | set(receipt.get("kept", ()))
-        extra = sorted(set(table.kinds) ^ expected)
-        words = f"{len(extra)} differ" if extra else f"{len(expected)}"
-        checks = [Check("it has the released columns and no others", not extra, words)]
-        if extra:
-            return checks
-        counts, unknown = counts_of_outputs(table, columns)
-        total = sum(counts) + unknown
-        words = f"{unknown:,} of {total:,} rows are no output of the release"
-        checks.append(Check("every row is an output", unknown == 0, words))
-        if not receipt:
-            words = "none beside it: that these rows were drawn, and when, cannot be told"
-            checks.append(Check("receipt", is_ok=encoded.name != "values", detail=words))
-        else:
-            checks += _as_receipt(receipt, total, table.sha256(), encoded)
-    if unknown == 0 and encoded.release.joint.is_counted:
+    expected = {column.name for column in output_columns(encoded, spec)}
+    expected |= set(receipt.get("kept", ()))
+    extra = set(found.names) ^ expected
+    words = f"{len(extra)} differ" if extra else f"{len(expected)}"
+    checks = [Check("it has the released columns and no others", not extra, words)]
+    if extra:
+        return checks
+    words = f"{found.unknown:,} of {found.rows:,} rows are no output of the release"
+    checks.append(Check("every row is an output", found.unknown == 0, words))
+    if not receipt:
+        words = "none beside it: it was not published, the run that wrote it did not end"
+        checks.append(Check("receipt", is_ok=False, detail=words))
+    else:
+        checks += _as_receipt(receipt, found.rows, found.sha256, encoded)
+        checks.append(_checked_there(receipt, accept_unchecked=accept_unchecked))
+    if found.unknown == 0 and encoded.release.joint.is_counted:
         is_here = receipt.get("source_sha256", spec.sha256) == spec.sha256
         is_here = is_here and receipt.get("rows_in", spec.rows) == spec.rows
-        checks.append(_plausible(encoded, counts) if is_here else _possible(encoded, counts))
+        test = _plausible if is_here else _possible
+        checks.append(test(encoded, found.counts))
     return checks
+
+
+def _checked_there(receipt: Mapping[str, Any], *, accept_unchecked: bool) -> Check:
+    is_checked = receipt["checked_on_this_table"]
+    words = "S by X counted there" if is_checked else "S was not in it: its lifts are not known"
+    return Check(
+        "the bound was checked on the table that was published",
+        is_checked,
+        words,
+        is_accepted=accept_unchecked and not is_checked,
+    )
 
 
 def _as_receipt(
@@ -152,37 +238,21 @@ def _as_receipt(
     return checks
 
 
-def counts_of_outputs(table: Table, columns: Sequence[OutputColumn]) -> tuple[list[int], int]:
-    """Return the rows of each output in a published table, and the rows that are none."""
-    asked = []
-    for column in columns:
-        if column.name not in table.kinds:
-            raise InvalidInput(
-                f"the published table must have the column {column.name!r}; it has not."
-            )
-        asked.append(Column(column.name, "text"))  # what was written, whatever it looks like
-    counted = table.count(asked)
-    outputs = list(zip(*(column.texts for column in columns), strict=True))
-    place = {texts: y for y, texts in enumerate(outputs)}
-    counts, unknown = [0] * len(outputs), 0
-    for symbol, amount in zip(counted.symbols, counted.counts, strict=True):
-        texts = tuple(c.text_of(label) for c, label in zip(asked, symbol, strict=True))
-        if texts in place:
-            counts[place[texts]] += amount
-        else:
-            unknown += amount
-    return counts, unknown
-
-
-def _receipt(path: str) -> dict[str, Any]:
-    """Return the receipt beside a published table; empty when there is none."""
+def _receipt_file(path: str) -> Path:
     name = path.rsplit("/", maxsplit=1)[-1]
     is_glob = "://" not in path and "/" in path and "*" in name
     # The files of a folder, as Spark writes them, share the folder's receipt.
-    file = receipt_path(path.rsplit("/", maxsplit=1)[0] if is_glob else path)
+    return receipt_path(path.rsplit("/", maxsplit=1)[0] if is_glob else path)
+
+
+def _receipt(file: Path) -> dict[str, Any]:
+    """Return what a receipt says; empty when there is none."""
     if not file.exists():
         return {}
-    names = ("kept", "rows_in", "rows_out", "release", "output_sha256", "source_sha256", "draws")
+    names = (
+        *("kept", "rows_in", "rows_out", "release", "output_sha256", "source_sha256", "draws"),
+        "checked_on_this_table",
+    )
     saved = read_json(file, RECEIPT_FORMAT, RECEIPT_VERSION)
     refuse_unknown(saved, RECEIPT_KEYS, file.name)
     found = {name: saved[name] for name in names if name in saved}
@@ -194,6 +264,7 @@ def _receipt(path: str) -> dict[str, Any]:
             for kind, values in (
                 (str, (*found["kept"], found["release"], found["draws"])),
                 (int, (found["rows_in"], found["rows_out"])),
+                (bool, (found["checked_on_this_table"],)),
                 (str | None, (found["output_sha256"], found["source_sha256"])),
             )
             for value in values
@@ -257,7 +328,10 @@ def audit_releases(files: Sequence[str]) -> tuple[list[Release], Together]:
                 f"{Path(file).name} has another criterion than {Path(files[0]).name}; the verdict "
                 "is on one bound. Design both for the bound that shall hold together."
             )
-    channels = [_published_channel(release) for release in releases]
+    channels = [
+        release.channel if release.table is None else published_form(release).channel
+        for release in releases
+    ]
     return releases, audit_together(first, channels, releases[0].criterion)
 
 
@@ -270,9 +344,3 @@ def _is_same_table(one: Release, other: Release) -> bool:
         return one.table is None and other.table is None
     first, second = Spec.from_dict(one.table), Spec.from_dict(other.table)
     return replace(first, encoding="", source="") == replace(second, encoding="", source="")
-
-
-def _published_channel(release: Release) -> Any:
-    if release.table is None:
-        return release.channel
-    return encode(release, Spec.from_dict(release.table).encoding).release.channel

@@ -17,11 +17,13 @@ __all__ = [
     "Asked",
     "Found",
     "Spec",
+    "after_missing",
     "check_kinds",
     "columns_of",
     "count",
     "count_table",
     "joint_of",
+    "last_columns",
     "per_column",
     "quiet_joint",
 ]
@@ -170,14 +172,16 @@ def columns_of(source: Any, *, engine: str | None = None) -> tuple[int, tuple[Fo
 def count_table(source: Any, asked: Asked, *, engine: str | None = None) -> tuple[Joint, Spec]:
     """Open the table and count S by X in it."""
     with open_table(source, engine) as table:
-        return count(table, asked)
+        joint, spec, _ = count(table, asked)
+        return joint, spec
 
 
-def count(table: Table, asked: Asked) -> tuple[Joint, Spec]:
-    """Count S by X in the table: one query."""
+def count(table: Table, asked: Asked) -> tuple[Joint, Spec, Counts]:
+    """Count S by X in the table: one query. The counts have missing values as values."""
     sensitive = _found(table, asked.sensitive, asked.bins)
     released = _found(table, asked.released, asked.bins)
-    counts = table.count([*sensitive, *released], missing=asked.missing)
+    every = table.count([*sensitive, *released])
+    counts = after_missing(every, asked.missing)
     spec = Spec(
         sensitive,
         released,
@@ -188,7 +192,40 @@ def count(table: Table, asked: Asked) -> tuple[Joint, Spec]:
         from_data=tuple(n for n, bins in asked.bins.items() if isinstance(bins, Quantiles)),
         escape_formulas=asked.escape_formulas,
     )
-    return joint_of(counts, len(sensitive)), spec
+    return joint_of(counts, len(sensitive)), spec, every
+
+
+def after_missing(counts: Counts, missing: str) -> Counts:
+    """Return counts that have missing values as values with those treated as `missing` says.
+
+    Raises
+    ------
+    InvalidInput
+        When values are missing and `missing` is "error"; the message has their number.
+    """
+    if missing == "value":
+        return counts
+    pairs = list(zip(counts.symbols, counts.counts, strict=True))
+    kept = [(symbol, amount) for symbol, amount in pairs if None not in symbol]
+    rows = sum(amount for _, amount in kept)
+    dropped = counts.rows - rows
+    if missing == "error" and dropped:
+        names = ", ".join(repr(column.name) for column in counts.columns)
+        raise InvalidInput(
+            f"no value may be missing in {names}; {dropped} rows have one. "
+            "Count missing as a value, or drop those rows."
+        )
+    symbols, amounts = [symbol for symbol, _ in kept], [amount for _, amount in kept]
+    return Counts(counts.columns, symbols, amounts, rows, counts.dropped + dropped)
+
+
+def last_columns(counts: Counts, size: int) -> Counts:
+    """Return the counts of the last columns alone."""
+    sums: dict[tuple[Label, ...], int] = {}
+    for symbol, amount in zip(counts.symbols, counts.counts, strict=True):
+        sums[symbol[-size:]] = sums.get(symbol[-size:], 0) + amount
+    found = list(sums.values())
+    return Counts(counts.columns[-size:], list(sums), found, counts.rows, counts.dropped)
 
 
 def check_kinds(table: Table, columns: Sequence[Column]) -> None:

@@ -48,6 +48,7 @@ class TableAudit:
 class Design:
     """A release of a table's columns, and how it was chosen."""
 
+    #: The channel that is published: `encoded.release`.
     release: Release
     spec: Spec
     chosen: Chosen
@@ -60,7 +61,7 @@ class Design:
     @property
     def is_satisfied(self) -> bool:
         """Whether the bound holds for what is published, and for each sensitive column."""
-        parts = (self.release.audit, self.encoded.release.audit, *(a for _, a in self.columns))
+        parts = (self.release.audit, *(a for _, a in self.columns))
         return all(part.is_satisfied for part in parts)
 
 
@@ -134,14 +135,14 @@ def design_counted(
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
     encoded = encode(release, encoding or default_encoding(release))
     spec = replace(spec, encoding=encoded.name)
-    release = release.with_table(spec.to_dict())
+    encoded = Encoded(encoded.name, encoded.release.with_table(spec.to_dict()))
     return Design(
-        release,
+        encoded.release,
         spec,
         chosen,
         encoded,
-        per_column(joint, encoded.release.channel, criterion, spec),
-        lift_intervals(joint, encoded.release.channel),
+        per_column(joint, encoded.channel, criterion, spec),
+        lift_intervals(joint, encoded.channel),
         cautions(joint, spec.sensitive, spec.released),
     )
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from lowlift.codebook import Codebook
 from lowlift.errors import InvalidInput
 from lowlift.estimation import Estimate, estimate
-from lowlift.tables import OutputColumn, open_table
-from lowlift.workflow.checking import counts_of_outputs
+from lowlift.tables import OutputColumn, open_table, read_back
 
 __all__ = ["TableEstimate", "estimate_table"]
 
@@ -51,10 +50,11 @@ def estimate_table(
             "the codebook was rounded, so its channel is not known; an estimate needs it exact."
         )
     with open_table(published, engine, is_text=True) as table:
-        counts, unknown = counts_of_outputs(table, columns)
-    if unknown:
+        found = read_back(table, columns)
+    if found.unknown:
         raise InvalidInput(
-            f"{unknown:,} of {unknown + sum(counts):,} rows are no output of the codebook: "
+            f"{found.unknown:,} of {found.rows:,} rows are no output of the codebook: "
             "it belongs to another table."
         )
-    return TableEstimate(codebook, sum(counts), estimate(codebook.channel, counts, level))
+    counts = list(found.counts)
+    return TableEstimate(codebook, found.rows, estimate(codebook.channel, counts, level))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lowlift.criteria import BuiltIn, Criterion
-from lowlift.encodings import Encoded, default_encoding, encode
+from lowlift.encodings import Encoded, described
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint
@@ -135,9 +135,7 @@ def _(found: Sanitized) -> dict[str, Any]:
 @_facts.register
 def _(found: Release) -> dict[str, Any]:
     spec = None if found.table is None else Spec.from_dict(found.table)
-    name = spec.encoding if spec is not None and spec.encoding else default_encoding(found)
-    # A release that breaks its bound cannot be encoded, but it can be reported on.
-    encoded = encode(found, name) if found.audit.is_satisfied else Encoded(name, found)
+    encoded = described(found)
     joint, channel = found.joint, encoded.channel
     return {
         "encoded": encoded,

@@ -9,12 +9,14 @@ from lowlift.codebook import Codebook
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.files import check_writable
+from lowlift.tables import Counts, Table, open_table
 from lowlift.tables.formulas import formula_warnings
-from lowlift.workflow.applying import Options, Receipt, apply, output_columns, receipt_path
-from lowlift.workflow.checking import Verification, verify
+from lowlift.workflow.applying import Options, Receipt, drawn, output_columns, receipt_path
+from lowlift.workflow.checking import Verification, verify_written
 from lowlift.workflow.choices import Progress
-from lowlift.workflow.columns import Asked
-from lowlift.workflow.designing import Design, design
+from lowlift.workflow.columns import Asked, count
+from lowlift.workflow.designing import Design, design_counted
+from lowlift.workflow.transaction import Content, commit, drafts
 
 __all__ = ["Sanitized", "codebook_of", "publish", "refuse_existing", "sanitize"]
 
@@ -75,22 +77,28 @@ def sanitize(
     """Design a release of a table, publish by it, and verify what was written.
 
     Beside the output: its receipt, the release (confidential) and the codebook (public).
+
+    Guarantee
+        The table, the release, the codebook and the receipt are all there and verified, or none is.
+
+    Cost
+        The table is counted once and its files are hashed once; rows are read again only when they
+        are drawn one by one (a key, kept columns or a kept order). Verifying reads the output.
     """
     options = options or Options()
     refuse_existing(*_beside(target).values(), force=options.force, source=source)
-    made = design(
-        source,
-        asked,
-        criterion,
-        mechanism=mechanism,
-        encoding=encoding,
-        time_limit=time_limit,
-        engine=engine,
-        progress=design_progress,
-    )
-    return publish(
-        source, made, target, options, round_to=round_to, engine=engine, progress=apply_progress
-    )
+    with open_table(source, engine) as table:
+        joint, spec, counts = count(table, asked)
+        made = design_counted(
+            joint,
+            spec,
+            criterion,
+            mechanism=mechanism,
+            encoding=encoding,
+            time_limit=time_limit,
+            progress=design_progress,
+        )
+        return _publish(table, made, target, options, counts, round_to, apply_progress)
 
 
 def publish(
@@ -105,24 +113,57 @@ def publish(
 ) -> Sanitized:
     """Publish a table by a design of it, and verify what was written.
 
-    Beside the output: its receipt, the release (confidential) and the codebook (public).
+    Beside the output: its receipt, the release (confidential) and the codebook (public); all of
+    them and the table, or none.
     """
     options = options or Options()
-    files = _beside(target)
-    refuse_existing(*files.values(), force=options.force, source=source)
+    refuse_existing(*_beside(target).values(), force=options.force, source=source)
+    with open_table(source, engine) as table:
+        return _publish(table, made, target, options, None, round_to, progress)
+
+
+def _publish(
+    table: Table,
+    made: Design,
+    target: str,
+    options: Options,
+    counts: Counts | None,
+    round_to: float | None,
+    progress: Callable[[int, int], object] | None,
+) -> Sanitized:
     if not made.is_satisfied:
         raise BoundViolated(
             f"{made.chosen.name} does not satisfy {made.release.criterion} for each sensitive "
             "column alone; nothing was written. Use alip, ldp or alpha, which protect each of them."
         )
-    book = codebook_of(made, round_to)
-    written = apply(source, made.release, target, options, engine=engine, progress=progress)
-    made.release.to_json(files["release"])
-    book.to_json(files["codebook"])
-    found = verify(str(files["release"]), against=source, published=target, engine=engine)
+    book, files = codebook_of(made, round_to), _beside(target)
+    with drawn(
+        table, made.encoded, made.spec, target, options, counts=counts, progress=progress
+    ) as (written, receipt):
+        contents = [
+            Content(files["release"], made.release.to_text(), is_private=True),
+            Content(files["codebook"], book.to_text(), is_private=False),
+            receipt.content(files["receipt"]),
+        ]
+        with drafts(contents) as made_files:
+            release_file, _, receipt_file = (draft.temporary for draft in made_files)
+            found = verify_written(
+                release_file,
+                receipt_file,
+                written.found,
+                counts,
+                accept_unchecked=options.accept_unchecked,
+            )
+            if not found.is_ok:
+                failed = ", ".join(check.name for check in found.checks if not check.is_ok)
+                raise BoundViolated(
+                    f"what was written failed its verification ({failed}); it was removed, and "
+                    "nothing is published."
+                )
+            commit(written, made_files, force=options.force)
     columns = output_columns(made.encoded, made.spec)
     warnings = (*made.warnings, *formula_warnings(columns, target), *book.warnings)
-    return Sanitized(made, written, found, files, warnings)
+    return Sanitized(made, receipt, found, files, warnings)
 
 
 def _beside(target: str) -> dict[str, Path]:

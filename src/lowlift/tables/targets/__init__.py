@@ -1,20 +1,26 @@
 """Where rows are written, whole or not at all, and the door to each kind of target."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.tables.dialects import Dialect, Expression
 from lowlift.tables.draws import Progress
-from lowlift.tables.engines import Engine, RowPlan
+from lowlift.tables.engines import Engine, RowPlan, Rows
 from lowlift.tables.outputs import Output
 from lowlift.tables.sources import Files, file_format, parse_postgres, split_database
 
-__all__ = ["Target", "open_target", "refuse_input"]
+__all__ = ["Target", "open_target", "reading", "refuse_input"]
 
 
 class Target(Protocol):
-    """A target that is written under a temporary name or in a transaction."""
+    """A target that is written under a temporary name or in a transaction.
+
+    Any step may be interrupted: `undo` and `discard` look at what is there.
+    """
 
     def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
         """Write each output as often as counted, in random order."""
@@ -22,14 +28,48 @@ class Target(Protocol):
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
 
-    def check(self, rows: int) -> None:
-        """Read back what was written; refuse a wrong number of rows or an accidental NULL."""
+    def written(self) -> AbstractContextManager[Engine]:
+        """Lend what was written and not yet committed as a table to read."""
 
-    def commit(self) -> str | None:
-        """Give what was written its name; return its digest if it has one."""
+    def commit(self) -> None:
+        """Give what was written its name; what had it before is kept where that is possible."""
+
+    def undo(self) -> bool:
+        """Take back a commit; return whether what was there before is there again."""
 
     def discard(self) -> None:
-        """Remove what was written and not committed; close."""
+        """Remove what has no name of its own, and what was replaced; close."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `Table.count` needs of an engine."""
+
+    dialect: Dialect
+    description: str
+    kinds: Mapping[str, str]
+    table: Expression
+    fetch: Callable[..., Rows]
+    digest: str | None = None
+
+    def sha256(self) -> str | None:
+        """Return the digest of the written files; None when there are none."""
+        return self.digest
+
+    def close(self) -> None:
+        """Do nothing: the target closes what it opened."""
+
+
+def reading(
+    dialect: Dialect,
+    description: str,
+    kinds: Mapping[str, str],
+    table: Expression,
+    fetch: Callable[..., Rows],
+    digest: str | None = None,
+) -> Engine:
+    """Return rows that are written and not yet committed as an engine that can be counted."""
+    return cast("Engine", Written(dialect, description, kinds, table, fetch, digest))
 
 
 def open_target(output: Output, engine: Engine) -> Target:

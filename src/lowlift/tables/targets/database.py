@@ -1,32 +1,25 @@
 """A new table in a DuckDB database file, written in one transaction."""
 
-from collections.abc import Sequence
+import contextlib
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
+from lowlift.files import open_to_readers, place, sync, temporary_beside
 from lowlift.tables.dialects import DUCKDB
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, RowPlan
-from lowlift.tables.engines.duckdb import DuckDB, attach, database_files
+from lowlift.tables.engines.duckdb import DuckDB, attach, database_files, kind_of
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.outputs import Output
 from lowlift.tables.sources import DatabaseFile
-from lowlift.tables.targets.files import (
-    check_counts,
-    open_to_readers,
-    publish_file,
-    refuse_existing,
-    temporary_beside,
-)
-from lowlift.tables.targets.loading import (
-    load_codes,
-    load_spool,
-    null_faults,
-    outputs_counted,
-    published,
-)
+from lowlift.tables.targets import reading
+from lowlift.tables.targets.files import refuse_existing
+from lowlift.tables.targets.loading import load_codes, load_spool, outputs_counted, published
 
 __all__ = ["DatabaseTarget"]
 
@@ -39,7 +32,10 @@ class DatabaseTarget:
         self.schema, self.name = name if len(name) == 2 else ("main", name[0])
         self.is_new = not path.exists()
         refuse_existing(path, force=True)
-        self.written = temporary_beside(path) if self.is_new else path.resolve()
+        self.written_file = temporary_beside(path) if self.is_new else path.resolve()
+        self.inode, self.is_committing = 0, False
+        #: Tells our table from the one that it replaces, as its comment.
+        self.mark = f"lowlift {secrets.token_hex(8)}"
         self.sandbox: Sandbox | None = None
         self.shared = self._shared()
         if not self.is_new:
@@ -80,11 +76,11 @@ class DatabaseTarget:
 
     def _open(self, paths: Sequence[Path]) -> Sandbox:
         self.sandbox = Sandbox(
-            [*database_files(self.written), *paths], Path(self.output.target).name
+            [*database_files(self.written_file), *paths], Path(self.output.target).name
         )
-        self.sandbox.run(attach(self.written, "output", read_only=False))
+        self.sandbox.run(attach(self.written_file, "output", read_only=False))
         if self.is_new:  # not readable by others until it is whole and checked
-            self.written.chmod(0o600)
+            self.written_file.chmod(0o600)
         return self.sandbox
 
     def _exists(self) -> bool:
@@ -133,32 +129,62 @@ class DatabaseTarget:
         if self.output.force:
             sandbox.run(f"DROP TABLE IF EXISTS {table}")
         sandbox.run(f"CREATE TABLE {table} AS {query}")
+        if self.output.force:
+            mark = DUCKDB.sql(exp.Literal.string(self.mark))
+            sandbox.run(f"COMMENT ON TABLE {table} IS {mark}")
 
-    def check(self, rows: int) -> None:
-        """Read the table back, before the transaction ends."""
+    @contextmanager
+    def written(self) -> Iterator[Engine]:
+        """Lend the table, before the transaction ends."""
         if self.sandbox is None:
             raise InvalidInput("nothing was written.")
-        found = self.sandbox.run(null_faults(self.output, self.output.names, self._table))[0]
-        check_counts(found, rows, self.output.target)
+        shown = self.sandbox.run(f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(self._table))}")
+        kinds = {row[0]: kind_of(row[1]) for row in shown}
+        yield reading(DUCKDB, Path(self.output.target).name, kinds, self._table, self.sandbox.run)
 
-    def commit(self) -> str | None:
+    def commit(self) -> None:
         """End the transaction; a new file gets its name."""
-        if self.sandbox is not None:
-            self.sandbox.run("COMMIT")
-            self.sandbox.run('DETACH "output"')
+        if self.sandbox is None:
+            raise InvalidInput("nothing was written.")
+        self.is_committing = True
+        self.sandbox.run("COMMIT")
+        self.sandbox.run('DETACH "output"')
         self._close()
         if self.is_new:
-            open_to_readers(self.written)
-            publish_file(self.written, self.path, force=False)
-        if self.shared:
-            self.shared.reattach()
-        return None
+            self.inode = self.written_file.stat().st_ino
+            open_to_readers(self.written_file)
+            sync(self.written_file)
+            place(self.written_file, self.path, force=False)
+
+    def undo(self) -> bool:
+        """Remove a new file, or drop the table; one that was replaced is gone."""
+        if not self.is_committing:
+            return True
+        self._close()
+        if self.is_new:
+            with contextlib.suppress(FileNotFoundError):
+                if self.inode and self.path.stat().st_ino == self.inode:
+                    self.path.unlink()
+            return True
+        sandbox = self._open([])
+        try:
+            found = sandbox.run(
+                "SELECT comment FROM duckdb_tables() WHERE database_name = 'output' "
+                "AND lower(schema_name) = lower($schema) AND lower(table_name) = lower($name)",
+                {"schema": self.schema, "name": self.name},
+            )
+            if found != [(self.mark if self.output.force else None,)]:
+                return True  # the transaction did not end: what was there is there
+            sandbox.run(f"DROP TABLE {DUCKDB.sql(self._table)}")
+        finally:
+            self._close()
+        return not self.output.force
 
     def discard(self) -> None:
         """Drop what was not committed."""
         self._close()
         if self.is_new:
-            for file in database_files(self.written):
+            for file in database_files(self.written_file):
                 file.unlink(missing_ok=True)
         if self.shared:
             self.shared.reattach()

@@ -2,30 +2,31 @@
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
+from lowlift.files import open_to_readers, place, sync, temporary_beside
 from lowlift.tables.dialects import DUCKDB
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, RowPlan
-from lowlift.tables.engines.duckdb import digest_of_files, read_csv, read_parquet
+from lowlift.tables.engines.duckdb import DuckDB
+from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.outputs import Output
-from lowlift.tables.sources import file_format
+from lowlift.tables.sources import Files, file_format
 from lowlift.tables.targets import refuse_input
 from lowlift.tables.targets.loading import (
     load_codes,
     load_spool,
-    null_faults,
     outputs_counted,
     published,
 )
-from lowlift.temporary import temporary_beside
 
-__all__ = ["FileTarget", "check_counts", "open_to_readers", "publish_file", "temporary_beside"]
+__all__ = ["FileTarget", "refuse_existing"]
 
 
 class FileTarget:
@@ -37,6 +38,8 @@ class FileTarget:
         refuse_input(path, engine)
         refuse_existing(path, force=output.force)
         self.temporary = temporary_beside(path)
+        self.old = self.temporary.with_suffix(".old")
+        self.inode = 0
         # Not readable by others until it is whole and checked.
         try:
             os.close(os.open(self.temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -75,49 +78,54 @@ class FileTarget:
     def _delimiter(self) -> str:
         return "\t" if ".tsv" in self.path.suffixes else ","
 
-    def check(self, rows: int) -> None:
-        """Read the file back."""
-        if self.sandbox is None:
-            raise InvalidInput("nothing was written.")
-        names: Sequence[str] = self.output.names
-        csv = file_format(self.path.name) == "csv"
-        packed = csv and self.path.name.lower().endswith(".gz")
-        suffix = (".csv.gz" if packed else ".csv") if csv else ".parquet"
-        link = self.sandbox.link(self.temporary, f"written{suffix}")
-        if csv:
-            names = [f"v{k}" for k in range(len(names))]
-            scan = read_csv([link], self._delimiter(), dict.fromkeys(names, "VARCHAR"))
-        else:
-            scan = read_parquet([link])
-        found = self.sandbox.run(null_faults(self.output, names, scan))[0]
-        check_counts(found, rows, self.output.target)
+    @contextmanager
+    def written(self) -> Iterator[Engine]:
+        """Lend the file, read from scratch as anyone would read it."""
+        self._close()
+        folder = PrivateFolder()
+        try:
+            link = folder.path / self.path.name
+            link.symlink_to(self.temporary.resolve())
+            form = str(file_format(self.path.name))
+            engine = DuckDB(Files((link,), form, self.path.name, is_text=True))
+            try:
+                yield engine
+            finally:
+                engine.close()
+        finally:
+            folder.close()
 
-    def commit(self) -> str | None:
+    def commit(self) -> None:
         """Rename the file, now that it is whole."""
         self._close()
-        digest = digest_of_files([self.temporary])
+        self.inode = self.temporary.stat().st_ino
         open_to_readers(self.temporary)
-        publish_file(self.temporary, self.path, force=self.output.force)
-        return digest
+        with contextlib.suppress(OSError):  # nothing to replace, or a file system without links
+            self.old.hardlink_to(self.path)
+        sync(self.temporary)
+        place(self.temporary, self.path, force=self.output.force)
+
+    def undo(self) -> bool:
+        """Remove the file again, and put back the one that it replaced."""
+        with contextlib.suppress(FileNotFoundError):
+            if not self.inode or self.path.stat().st_ino != self.inode:
+                return True
+        if self.old.exists():
+            self.old.replace(self.path)
+            return True
+        self.path.unlink(missing_ok=True)
+        return not self.output.force
 
     def discard(self) -> None:
-        """Remove the temporary file."""
+        """Remove the temporary files."""
         self._close()
         self.temporary.unlink(missing_ok=True)
+        self.old.unlink(missing_ok=True)
 
     def _close(self) -> None:
         if self.sandbox is not None:
             self.sandbox.close()
             self.sandbox = None
-
-
-def check_counts(found: Sequence[int], rows: int, target: str) -> None:
-    """Refuse what was read back if rows are missing or a NULL came in by accident."""
-    if any(count != rows for count in found):
-        raise InvalidInput(
-            f"{target} must have {rows} rows without accidental NULLs; read back: {found[0]} rows, "
-            f"{max(found[0] - count for count in found)} NULLs. Nothing was published."
-        )
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
@@ -130,41 +138,3 @@ def refuse_existing(path: Path, *, force: bool) -> None:
         )
     if not path.parent.is_dir():
         raise InvalidInput(f"an output's folder must exist; {str(path.parent)!r} does not.")
-
-
-def open_to_readers(path: Path) -> None:
-    """Give a file the mode that a new file would have."""
-    mask = os.umask(0)
-    os.umask(mask)
-    path.chmod(0o666 & ~mask)
-
-
-def publish_file(temporary: Path, path: Path, *, force: bool) -> None:
-    """Give a whole file its name: after a crash the name leads to all of it or to what was there.
-
-    Raises
-    ------
-    InvalidInput
-        When the name was taken in the meantime and `force` is off.
-    """
-    with temporary.open("rb") as file:
-        os.fsync(file.fileno())
-    if force:
-        temporary.replace(path)
-    else:
-        try:
-            # Unlike a rename, a link never replaces a file.
-            path.hardlink_to(temporary)
-        except FileExistsError:
-            raise InvalidInput(
-                f"an output must not exist; {str(path)!r} appeared meanwhile. Use force."
-            ) from None
-        except OSError:  # a file system without links
-            refuse_existing(path, force=False)
-            temporary.replace(path)
-        else:
-            temporary.unlink()
-    folder = os.open(path.parent, os.O_RDONLY)
-    with contextlib.suppress(OSError):  # some file systems cannot sync a folder
-        os.fsync(folder)
-    os.close(folder)

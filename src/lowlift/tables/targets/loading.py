@@ -1,20 +1,19 @@
 """Rows on their way into DuckDB: output numbers become the published columns."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from lowlift.tables.dialects import DUCKDB, Expression, call, number
+from lowlift.tables.dialects import DUCKDB, call, number
 from lowlift.tables.engines import Spool
 from lowlift.tables.engines.duckdb import read_parquet
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import by_output, named
 
-__all__ = ["load_codes", "load_spool", "null_faults", "outputs_counted", "published"]
+__all__ = ["load_codes", "load_spool", "outputs_counted", "published"]
 
 _ROWS = exp.Table(this=exp.to_identifier("rows", quoted=True))
 _OUTPUTS = exp.Table(this=exp.to_identifier("outputs", quoted=True))
@@ -71,14 +70,3 @@ def published(sandbox: Sandbox, output: Output) -> exp.Select:
 
 def _quoted(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
-
-
-def null_faults(output: Output, names: Sequence[str], table: Expression) -> exp.Select:
-    """Count the rows, and the NULLs in each column where no output has one."""
-    checked = [
-        name
-        for name, column in zip(names, output.columns, strict=False)
-        if None not in column.texts
-    ]
-    star = exp.Count(this=exp.Star())
-    return exp.select(star, *(exp.Count(this=named(name)) for name in checked)).from_(table)

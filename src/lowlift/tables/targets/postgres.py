@@ -1,6 +1,7 @@
 """A new table in PostgreSQL, written in one transaction."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -23,8 +24,8 @@ from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named, symbols
 from lowlift.tables.sources import PostgresTable
-from lowlift.tables.targets.files import check_counts
-from lowlift.tables.targets.loading import load_spool, null_faults, outputs_counted, published
+from lowlift.tables.targets import reading
+from lowlift.tables.targets.loading import load_spool, outputs_counted, published
 
 __all__ = ["PostgresTarget"]
 
@@ -49,6 +50,10 @@ _TYPES = {
     "TIMESTAMP": "timestamp",
     "UUID": "uuid",
 }
+_NAMES = """
+    SELECT attname FROM pg_attribute
+    WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+"""
 
 
 class PostgresTarget:
@@ -56,6 +61,8 @@ class PostgresTarget:
 
     def __init__(self, output: Output, place: PostgresTable, engine: Engine) -> None:
         self.output, self.place, self.engine = output, place, engine
+        self.oid: int | None = None
+        self.is_committing = False
         self.session = connect(place.address, place.description)
         try:
             self._open()
@@ -213,15 +220,36 @@ class PostgresTarget:
             spool.path.unlink()
         return counts
 
-    def check(self, rows: int) -> None:
-        """Read the table back, before the transaction ends."""
-        found = self.session.run(null_faults(self.output, self.output.names, self.table))[0]
-        check_counts(found, rows, self.place.description)
+    @contextmanager
+    def written(self) -> Iterator[Engine]:
+        """Lend the table, before the transaction ends."""
+        self.oid = self._oid()
+        names = self.session.execute(_NAMES, [self.oid])
+        kinds = {name: "other" for (name,) in names}
+        yield reading(POSTGRES, self.place.description, kinds, self.table, self.session.run)
 
-    def commit(self) -> str | None:
+    def _oid(self) -> int | None:
+        found = self.session.relation(self.place.name)
+        return None if found is None else found[0]
+
+    def commit(self) -> None:
         """End the transaction."""
+        if self.oid is None:
+            raise InvalidInput("nothing was written.")
+        self.is_committing = True
         self.session.execute("COMMIT")
-        return None
+
+    def undo(self) -> bool:
+        """Drop the table, if the transaction ended; one that was replaced is gone."""
+        if not self.is_committing:
+            return True
+        # The connection may have been cut while the server ended the transaction.
+        self.session.close()
+        self.session = connect(self.place.address, self.place.description)
+        if self._oid() != self.oid:
+            return True
+        self.session.execute(f"DROP TABLE {POSTGRES.sql(self.table)}")
+        return not self.exists
 
     def discard(self) -> None:
         """Close; what was not committed is rolled back."""

@@ -2,6 +2,8 @@
 
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +15,13 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import SPARK, Expression, call, number
 from lowlift.tables.draws import Progress
-from lowlift.tables.engines import RowPlan
+from lowlift.tables.engines import Engine, RowPlan
 from lowlift.tables.engines.duckdb import digest_of_files
 from lowlift.tables.engines.spark import CSV, Spark, local_files, refusing
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import by_output, named
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
-from lowlift.tables.targets.files import check_counts
-from lowlift.tables.targets.loading import null_faults
+from lowlift.tables.targets import reading
 
 __all__ = ["SparkTarget", "chunks"]
 
@@ -38,7 +39,7 @@ class SparkTarget:
     def __init__(self, output: Output, engine: Spark) -> None:
         self.output, self.engine = output, engine
         self.session = engine.session
-        self.digest: str | None = None
+        self.is_committing = False
         self.place: _Folder | _CatalogTable
         if output.target.startswith("table:"):
             self.place = _CatalogTable(output, engine)
@@ -104,21 +105,32 @@ class SparkTarget:
                 self.engine.query(query.order_by(named("o", "r")) if ordered else query)
             )
 
-    def check(self, rows: int) -> None:
-        """Read back what was written."""
+    @contextmanager
+    def written(self) -> Iterator[Engine]:
+        """Lend what was written, read from its files as texts where it is a CSV."""
         with refusing(self.output.target):
-            table = self.engine.view(self.place.read())
-            found = self.engine.fetch(null_faults(self.output, self.output.names, table))[0]
-        check_counts(found, rows, self.output.target)
+            frame = self.place.read()
+            files = local_files(frame) if isinstance(self.place, _Folder) else []
+            kinds = dict.fromkeys(frame.columns, "other")
+            table = self.engine.view(frame)
+        digest = digest_of_files(files) if files else None
+        yield reading(SPARK, self.output.target, kinds, table, self.engine.fetch, digest)
 
-    def commit(self) -> str | None:
+    def commit(self) -> None:
         """Give what was written its name."""
+        self.is_committing = True
         with refusing(self.output.target):
-            self.digest = self.place.publish()
-        return self.digest
+            self.place.publish()
+
+    def undo(self) -> bool:
+        """Take the name away again, and put back what had it."""
+        if self.is_committing:
+            with refusing(self.output.target):
+                self.place.undo()
+        return True
 
     def discard(self) -> None:
-        """Remove what was written and not published."""
+        """Remove what has a temporary name."""
         with refusing(self.output.target):
             self.place.discard()
 
@@ -145,7 +157,10 @@ class _Folder:
             ) from None
         self.path = jvm.org.apache.hadoop.fs.Path(output.target.rstrip("/"))
         self.system = self.path.getFileSystem(configuration)
-        self.temporary = self._beside("part")
+        if self.system.getUri().getScheme() == "file" and not self.path.isAbsolute():
+            # Java's working directory is the one in which Spark was started.
+            self.path = jvm.org.apache.hadoop.fs.Path(str(Path(output.target).absolute()))
+        self.temporary, self.old = self._beside("part"), self._beside("old")
 
     def _beside(self, suffix: str) -> Any:
         return self.path.suffix(f".{secrets.token_hex(6)}.{suffix}")
@@ -171,30 +186,34 @@ class _Folder:
     def read(self) -> DataFrame:
         if self.format == "parquet":
             return self.session.read.parquet(self.temporary.toString())
-        names = (
-            f"{SPARK.sql(exp.to_identifier(n, quoted=True))} string" for n in self.output.names
-        )
         reader = self.session.read.options(
             **CSV, mode="FAILFAST", multiLine=True, nullValue=secrets.token_hex(16)
         )
-        return reader.schema(", ".join(names)).csv(self.temporary.toString())
+        return reader.csv(self.temporary.toString(), inferSchema=False)
 
-    def publish(self) -> str | None:
-        files = local_files(self.read())
-        digest = digest_of_files(files) if files else None
-        old = self._beside("old") if self.system.exists(self.path) else None
-        if old is not None:
+    def publish(self) -> None:
+        if self.system.exists(self.path):
             self.refuse_existing()
-            self.system.rename(self.path, old)
-        if not self.system.rename(self.temporary, self.path):
-            raise InvalidInput(f"{self.output.target!r} could not be renamed to; nothing is there.")
-        if old is not None:
-            self.system.delete(old, True)
-        return digest
+            self._rename(self.path, self.old)
+        self._rename(self.temporary, self.path)
+
+    def _rename(self, place: Any, name: Any) -> None:
+        if not self.system.rename(place, name):
+            raise InvalidInput(
+                f"{self.output.target!r} must be possible to rename; it is not. Nothing was "
+                "published."
+            )
+
+    def undo(self) -> None:
+        if not self.system.exists(self.temporary) and self.system.exists(self.path):
+            self.system.delete(self.path, True)
+        if self.system.exists(self.old) and not self.system.exists(self.path):
+            self._rename(self.old, self.path)
 
     def discard(self) -> None:
-        if self.system.exists(self.temporary):
-            self.system.delete(self.temporary, True)
+        for place in (self.temporary, self.old):
+            if self.system.exists(place):
+                self.system.delete(place, True)
 
 
 class _CatalogTable:
@@ -204,7 +223,9 @@ class _CatalogTable:
         self.output, self.engine = output, engine
         *schema, name = split_name(output.target.removeprefix("table:"))
         self.table = _named(schema, name)
-        self.temporary = _named(schema, f"lowlift_{secrets.token_hex(8)}")
+        self.temporary, self.old = (
+            _named(schema, f"lowlift_{secrets.token_hex(8)}") for _ in range(2)
+        )
 
     def refuse_existing(self) -> None:
         source = self.engine.source
@@ -226,16 +247,25 @@ class _CatalogTable:
     def read(self) -> DataFrame:
         return self.engine.session.table(SPARK.sql(self.temporary))
 
-    def publish(self) -> str | None:
-        target = SPARK.sql(self.table)
-        if self.output.force:
-            self.engine.session.sql(f"DROP TABLE IF EXISTS {target}")
-        self.engine.session.sql(f"ALTER TABLE {SPARK.sql(self.temporary)} RENAME TO {target}")
-        return None
+    def publish(self) -> None:
+        if self._exists(self.table):
+            self.refuse_existing()
+            self._rename(self.table, self.old)
+        self._rename(self.temporary, self.table)
+
+    def _rename(self, table: Expression, name: Expression) -> None:
+        self.engine.session.sql(f"ALTER TABLE {SPARK.sql(table)} RENAME TO {SPARK.sql(name)}")
+
+    def undo(self) -> None:
+        if not self._exists(self.temporary) and self._exists(self.table):
+            self.engine.session.sql(f"DROP TABLE {SPARK.sql(self.table)}")
+        if self._exists(self.old) and not self._exists(self.table):
+            self._rename(self.old, self.table)
 
     def discard(self) -> None:
-        if self._exists(self.temporary):
-            self.engine.session.sql(f"DROP TABLE {SPARK.sql(self.temporary)}")
+        for table in (self.temporary, self.old):
+            if self._exists(table):
+                self.engine.session.sql(f"DROP TABLE {SPARK.sql(table)}")
 
 
 def _shuffled(table: Expression, seed: int | None) -> exp.Select:

@@ -1,0 +1,247 @@
+"""Compile the kernels once per machine: one signature each, kept in a folder nobody else can write.
+
+`prepare` compiles what a mechanism needs, or loads what an earlier process compiled. Mechanisms
+call it before they start to count time. Whoever wants to show progress calls `observe`.
+"""
+
+import hashlib
+import importlib
+import logging
+import os
+import stat
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+__all__ = ["helper", "is_compiled", "kernel", "observe", "prepare", "private_folder"]
+
+#: Told how many functions are compiled, and how many there are.
+Observer: TypeAlias = Callable[[int, int], object]
+
+_LOG = logging.getLogger("lowlift")
+#: The modules that each part of the library needs.
+_MODULES = {
+    "merging": ("merging",),
+    "partitions": ("partitions",),
+    "search": ("lp", "pricing", "bounding"),
+}
+#: A folder for compiled code, inside a folder for caches.
+_CACHE = "lowlift"
+
+_lock = threading.RLock()
+_ready: set[str] = set()
+#: By module, its kernels and their signatures; None for each helper.
+_functions: dict[str, list[tuple[Any, str]]] = {}
+_observers: list[Observer] = []
+
+
+def kernel(signature: str) -> Callable[[Callable[..., Any]], Any]:
+    """Declare a function that Python calls, with the types of its arguments.
+
+    `prepare` compiles it. Arrays must be writable: a read-only one is another type to numba.
+    """
+
+    def declare(function: Callable[..., Any]) -> Any:
+        dispatcher = _cached(function)
+        _functions.setdefault(function.__module__, []).append((dispatcher, f"({signature},)"))
+        return dispatcher
+
+    return declare
+
+
+def helper(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Declare a function that only kernels call: it has no entry for Python, and no file."""
+
+    def declare(function: Callable[..., Any]) -> Any:
+        import numba
+
+        _functions.setdefault(function.__module__, []).append((None, ""))
+        return numba.njit(
+            nogil=True,
+            error_model="numpy",
+            no_cpython_wrapper=True,
+            no_cfunc_wrapper=True,
+            **options,
+        )(function)
+
+    return declare
+
+
+def prepare(*parts: str) -> None:
+    """Compile the kernels of "merging", "partitions" or "search", or load them from the cache.
+
+    In a process that has them it returns at once. A time limit starts after it.
+    """
+    if _ready.issuperset(parts):
+        return
+    with _lock:
+        found = _declared(*parts)
+        with _told(len(found)):
+            for dispatcher, signature in found:
+                if dispatcher is None or dispatcher.signatures:
+                    continue
+                # It is compiled even where its file cannot be written (a full disk).
+                with suppress(OSError):
+                    dispatcher.compile(signature)
+                dispatcher.disable_compile()
+        _ready.update(parts)
+
+
+def is_compiled(*parts: str) -> bool:
+    """Tell whether `prepare` has only to load: every kernel is in memory or in the cache."""
+    for dispatcher, signature in _declared(*parts):
+        if dispatcher is not None and not dispatcher.signatures:
+            if dispatcher._cache.load_overload(signature, dispatcher.targetctx) is None:  # noqa: SLF001
+                return False
+    return True
+
+
+def _declared(*parts: str) -> list[tuple[Any, str]]:
+    names = [f"lowlift.kernels.{name}" for part in parts for name in _MODULES[part]]
+    for name in names:
+        importlib.import_module(name)
+    return [pair for name in names for pair in _functions[name]]
+
+
+@contextmanager
+def observe(observer: Observer) -> Iterator[None]:
+    """Call the observer while kernels are compiled; not at all when they are in the cache."""
+    _observers.append(observer)
+    try:
+        yield
+    finally:
+        _observers.remove(observer)
+
+
+@contextmanager
+def _told(total: int) -> Iterator[None]:
+    """Tell log and observers about each of our functions that numba compiles."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        done, start = -1, time.monotonic()
+
+        def on_start(self, event: Any) -> None:
+            if self.done < 0 and _is_ours(event):
+                _LOG.info("compiling for this machine, once")
+                self.tell(0)
+
+        def on_end(self, event: Any) -> None:
+            if _is_ours(event):
+                self.tell(min(self.done + 1, total))
+
+        def tell(self, done: int) -> None:
+            self.done = done
+            for observer in tuple(_observers):
+                observer(done, total)
+
+    listener = Listener()
+    with event.install_listener("numba:compile", listener):
+        yield
+    if listener.done >= 0:
+        listener.tell(total)
+        _LOG.info("compiled in %.1f s", time.monotonic() - listener.start)
+
+
+def _is_ours(event: Any) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith("lowlift.kernels.")
+
+
+# ---- where compiled code is kept
+
+
+def _cached(function: Callable[..., Any]) -> Any:
+    """Return the dispatcher, with a cache where a folder for it can be had."""
+    import numba
+
+    options = {"nogil": True, "error_model": "numpy"}
+    # A folder that the user chose, or the package's own: whoever can write that can change the
+    # package as well.
+    if numba.config.CACHE_DIR or _is_package_writable():
+        with suppress(RuntimeError):
+            return numba.njit(cache=True, **options)(function)
+        return numba.njit(**options)(function)
+    folder = private_folder()
+    if folder is None:
+        return numba.njit(**options)(function)
+    # The setting is read while the cache is made, and is put back for the user's own functions.
+    with _lock:
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError:
+            return numba.njit(**options)(function)
+        finally:
+            numba.config.CACHE_DIR = ""
+
+
+@cache
+def _is_package_writable() -> bool:
+    folder = Path(__file__).parent / "__pycache__"
+    try:
+        folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+@cache
+def private_folder() -> Path | None:
+    """Return a folder for compiled code that no other user can write; None when there is none.
+
+    Loading from the cache runs what is in it. So every folder on the way must belong to this user
+    or to root, and only its owner may rename what is in it.
+    """
+    for folder in _candidates():
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if _is_private(folder):
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
+                inner = folder / _sources()
+                inner.mkdir(mode=0o700, exist_ok=True)
+                return inner
+        except OSError:
+            continue
+    return None
+
+
+def _candidates() -> Iterator[Path]:
+    if (home := os.environ.get("XDG_CACHE_HOME")) and Path(home).is_absolute():
+        yield Path(home) / _CACHE
+    with suppress(RuntimeError):  # no home
+        yield Path.home() / ".cache" / _CACHE
+    # gettempdir falls back to the working directory, which is no place for a cache.
+    with suppress(OSError):
+        folder = Path(tempfile.gettempdir())
+        if hasattr(os, "geteuid") and folder != Path.cwd():
+            yield folder / f"{_CACHE}-{os.geteuid()}"
+
+
+def _is_private(folder: Path) -> bool:
+    if not hasattr(os, "geteuid"):  # a user's profile on Windows is private
+        return True
+    user = os.geteuid()
+    here = folder.lstat()
+    if not stat.S_ISDIR(here.st_mode) or here.st_uid != user or here.st_mode & 0o077:
+        return False
+    for above in folder.resolve().parents:
+        its = above.stat()
+        is_shared = its.st_mode & 0o022 and not its.st_mode & stat.S_ISVTX
+        if its.st_uid not in (0, user) or is_shared:
+            return False
+    return True
+
+
+def _sources() -> str:
+    """Return a name for this version of the kernels; numba looks at the caller's file only."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

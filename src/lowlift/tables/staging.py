@@ -1,0 +1,91 @@
+"""What was written and has no name yet, and what is read from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lowlift.errors import InvalidInput
+from lowlift.tables.columns import Column
+from lowlift.tables.outputs import Applied, OutputColumn
+
+if TYPE_CHECKING:
+    from lowlift.tables.table import Table
+    from lowlift.tables.targets import Target
+
+__all__ = ["ReadBack", "Staged", "read_back"]
+
+
+@dataclass(frozen=True)
+class ReadBack:
+    """What a written or published table has, read from it and from nothing else.
+
+    Parameters
+    ----------
+    names
+        Its columns.
+    counts
+        The rows of each output; outputs with the same texts are counted at the first.
+    unknown
+        Rows that are no output.
+    sha256
+        The digest of its files; None for a table of a database.
+    """
+
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+    unknown: int
+    sha256: str | None
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return sum(self.counts) + self.unknown
+
+
+def read_back(table: "Table", columns: Sequence[OutputColumn]) -> ReadBack:
+    """Count the outputs in a table that has been written.
+
+    Raises
+    ------
+    InvalidInput
+        When a column of the outputs is not in it.
+
+    Cost
+        One GROUP BY in the engine.
+    """
+    for column in columns:
+        if column.name not in table.kinds:
+            raise InvalidInput(
+                f"the published table must have the column {column.name!r}; it has not."
+            )
+    asked = [Column(column.name, "text") for column in columns]  # as written, whatever it is
+    counted = table.count(asked)
+    place: dict[tuple[str | None, ...], int] = {}
+    for y, texts in enumerate(zip(*(column.written for column in columns), strict=True)):
+        place.setdefault(texts, y)
+    counts, unknown = [0] * len(columns[0].texts), 0
+    for symbol, amount in zip(counted.symbols, counted.counts, strict=True):
+        texts = tuple(c.text_of(label) for c, label in zip(asked, symbol, strict=True))
+        if texts in place:
+            counts[place[texts]] += amount
+        else:
+            unknown += amount
+    return ReadBack(tuple(table.kinds), tuple(counts), unknown, table.sha256())
+
+
+@dataclass(frozen=True)
+class Staged:
+    """An output that is written and read back, and has no name yet."""
+
+    applied: Applied
+    #: What is there, read from it.
+    found: ReadBack
+    _target: "Target"
+
+    def commit(self) -> None:
+        """Give the output its name."""
+        self._target.commit()
+
+    def undo(self) -> bool:
+        """Take back a commit; return whether what was there before is there again."""
+        return self._target.undo()
