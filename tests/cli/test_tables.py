@@ -864,7 +864,7 @@ def test_a_table_without_s_is_published_only_on_request(lowlift, people, tmp_pat
     assert (found.code, found.out.splitlines()[-1]) == (1, "NOT verified.")
     found = lowlift("verify", "release.json", "safe.csv", "--accept-unchecked")
     assert found.code == 0
-    assert found.out.splitlines()[-1].startswith("Verified, except: the bound was checked on")
+    assert found.out.splitlines()[-1].startswith("Verified, except: check of the bound on")
     data = data_of(lowlift("verify", "release.json", "safe.csv", "--accept-unchecked", "--json"))
     assert (data["is_verified"], len(data["except"])) == (True, 1)
 

@@ -426,13 +426,13 @@ def test_a_table_without_s_is_published_only_on_request(tmp_path, sensitive, tar
     assert not receipt.checked_on_this_table
     assert any("S is not in it" in item for item in receipt.outside_the_guarantee)
     release = str(tmp_path / "release.json")
-    name = "the bound was checked on the table that was published"
+    name = "check of the bound on the table that was published"
     checked = verify(release, published=safe)
     assert not checked.is_ok
     assert [check.name for check in checked.checks if not check.is_ok] == [name]
     accepted = verify(release, published=safe, accept_unchecked=True)
     assert accepted.is_ok
-    assert accepted.exceptions == (name,)
+    assert [item.startswith(name) for item in accepted.exceptions] == [True]
     assert verify(release, accept_unchecked=True).exceptions == ()
 
 

@@ -54,7 +54,7 @@ class Verification:
     @property
     def exceptions(self) -> tuple[str, ...]:
         """What is not so and was accepted."""
-        return tuple(check.name for check in self.checks if check.is_accepted)
+        return tuple(f"{c.name} ({c.detail})" for c in self.checks if c.is_accepted)
 
 
 def verify(
@@ -214,7 +214,7 @@ def _checked_there(receipt: Mapping[str, Any], *, accept_unchecked: bool) -> Che
     is_checked = receipt["checked_on_this_table"]
     words = "S by X counted there" if is_checked else "S was not in it: its lifts are not known"
     return Check(
-        "the bound was checked on the table that was published",
+        "check of the bound on the table that was published",
         is_checked,
         words,
         is_accepted=accept_unchecked and not is_checked,
