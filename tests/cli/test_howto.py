@@ -19,7 +19,7 @@ PAGES = [
 
 
 @pytest.mark.second_lane
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(2400)
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_a_page_shows_what_its_commands_print(page):
     found = subprocess.run(
