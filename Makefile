@@ -84,6 +84,7 @@ bench: $(VENV)/with-bench build/rivals/done
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--form quick,--form full --publish) $(BENCH)
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/web_app.py
+	$(BIN)/python benchmarks/time_limits.py $(if $(QUICK),--limits 1 --most 2000)
 
 fuzz: $(VENV)/with-dev
 	$(BIN)/pytest -n 0 --hypothesis-profile=long tests/properties tests/fuzz

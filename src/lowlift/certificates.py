@@ -13,7 +13,6 @@ found, so a bound can be checked by whoever has the joint, the criterion and pi.
 import json
 import math
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -24,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.criteria import Criterion
+from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint
@@ -31,7 +31,6 @@ from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
 
 __all__ = [
-    "STEP",
     "Certificate",
     "Proof",
     "State",
@@ -40,6 +39,7 @@ __all__ = [
     "in_order",
     "information_bound",
     "nmi_bound",
+    "programs_at_once",
     "prove_floor",
     "verify_certificate",
 ]
@@ -54,15 +54,16 @@ _FORMAT, _VERSION = "lowlift-certificate", 1
 #: Where the largest coordinate of v lies, for the jobs that the proof starts with.
 _EDGES = (1.0, 1 / 2, 1 / 3, 1 / 4)
 _CHUNK = 24
-#: Symbols or starts that one thread takes at a time.
-STEP = 50
+#: Linear programs that one thread solves before it asks for the time: at most so many, and at most
+#: so many entries of tableaus.
+_STEP, _ENTRIES = 50, 1_000_000
 _POINTS = 400
 #: Pivots per node of a proof.
 _PIVOTS = 300
 #: Up to this many symbols a proof is too short to be worth a thread, or a question.
 _SMALL = 24
-#: Nodes per part that such a proof may take before it is asked about.
-_SHORT = 2000
+#: Nodes per job that such a proof may take before threads take over, and jobs between questions.
+_SHORT, _FEW = 2000, 8
 #: Seconds between two questions whether to stop.
 _ASK = 0.2
 _UNIT = 2.0**-53
@@ -89,6 +90,13 @@ class Certificate:
     nodes: int = 0
     #: Lift vectors at which tangents of a convex criterion were taken.
     tangents: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
+    #: Seconds after which the search was stopped; None when it ended by itself.
+    stopped_after: float | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether more time might have found a better release, or a tighter bound."""
+        return self.stopped_after is not None
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write what a third party needs, with joint and criterion, to check the bound."""
@@ -112,6 +120,7 @@ class Certificate:
                 floor=float(saved["floor"]),
                 nodes=int(saved["nodes"]),
                 tangents=tuple(tuple(map(float, point)) for point in saved["tangents"]),
+                stopped_after=_seconds_of(saved.get("stopped_after")),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InvalidInput(f"this is no certificate ({type(error).__name__}).") from error
@@ -124,6 +133,16 @@ class Certificate:
         known = {"format": _FORMAT, "version": _VERSION, **certificate.to_dict()}
         refuse_unknown(saved, known, Path(path).name)
         return certificate
+
+
+def _seconds_of(saved: Any) -> float | None:
+    """Return the seconds as saved; files written before there were any have None."""
+    if saved is None:
+        return None
+    seconds = float(saved)
+    if not 0 <= seconds < math.inf:
+        raise ValueError
+    return seconds
 
 
 class State(NamedTuple):
@@ -190,11 +209,11 @@ def prove_floor(
     box_hi[: polytope.n_x] = upper
 
     is_small = polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL
-    chunk = len(keys) if is_small else _CHUNK
-
-    limit = min(most_nodes, _SHORT) if is_small else most_nodes
+    chunk, limit = (_FEW, min(most_nodes, _SHORT)) if is_small else (_CHUNK, most_nodes)
 
     def part(first: int) -> tuple[Floats, Floats]:
+        if stop[0]:
+            return np.zeros((0, polytope.n_x)), np.zeros(0)
         which = slice(first, first + chunk)
         points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
         bounding.prove(
@@ -205,16 +224,17 @@ def prove_floor(
         kept = values < -1e-8
         return points[kept], values[kept]
 
-    firsts = range(0, len(keys), chunk)
+    found = []
     if is_small:
-        found = [part(0)]
-    if not is_small or (nodes.max() >= _SHORT and most_nodes > _SHORT):
+        for first in range(0, len(keys), chunk):
+            stop[0] |= is_over is not None and is_over()
+            found.append(part(first))
+    if not is_small or (nodes.max() >= _SHORT and most_nodes > _SHORT and not stop[0]):
         limit, chunk = most_nodes, _CHUNK
-        firsts = range(0, len(keys), chunk)
-        found = _in_threads(part, firsts, jobs, stop, is_over)
+        found = _in_threads(part, range(0, len(keys), chunk), jobs, stop, is_over)
     points = np.concatenate([p for p, _ in found])
     values = np.concatenate([v for _, v in found])
-    return Proof(float(bounds.min()), int(nodes.sum()), points, values)
+    return Proof(max(least, float(bounds.min())), int(nodes.sum()), points, values)
 
 
 def _in_threads(
@@ -251,17 +271,24 @@ def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
     return keys, lows, highs
 
 
-def coordinate_bounds(polytope: Polytope, jobs: int = 1) -> Floats:
-    """Return proven upper bounds of each coordinate over the outer polytope, (|X|,)."""
+def coordinate_bounds(
+    polytope: Polytope, jobs: int = 1, deadline: Deadline | None = None
+) -> Floats:
+    """Return proven upper bounds of each coordinate over the outer polytope, (|X|,).
+
+    Symbols that the deadline leaves no time for have the bound 1.
+    """
     prepare("search")
     from lowlift.kernels import lp
 
     r, n = polytope.rows.shape
 
     def part(symbols: Ints) -> Floats:
+        out = np.ones(len(symbols))
+        if deadline is not None and deadline.is_over:
+            return out
         tableau, basis, place = (array.copy() for array in polytope.start)
         x, net, cost, y = np.empty(n + r), np.empty(n), np.zeros(n), np.empty(r)
-        out = np.ones(len(symbols))
         for k, symbol in enumerate(symbols.tolist()):
             cost[symbol] = -1.0
             _, bound, _, _ = lp.minimise(
@@ -272,10 +299,16 @@ def coordinate_bounds(polytope: Polytope, jobs: int = 1) -> Floats:
             cost[symbol] = 0.0
         return out
 
-    symbols = np.arange(polytope.n_x)
-    if polytope.n_x <= STEP:
+    symbols, step = np.arange(polytope.n_x), programs_at_once(polytope)
+    if polytope.n_x <= step:
         return part(symbols)
-    return np.concatenate(in_order(part, np.split(symbols, range(STEP, len(symbols), STEP)), jobs))
+    return np.concatenate(in_order(part, np.split(symbols, range(step, len(symbols), step)), jobs))
+
+
+def programs_at_once(polytope: Polytope) -> int:
+    """Return how many linear programs one thread solves before it asks for the time."""
+    rows, columns = polytope.rows.shape
+    return max(1, min(_STEP, _ENTRIES // (rows * (rows + columns))))
 
 
 @cache
@@ -357,13 +390,13 @@ def verify_certificate(
     if not claimed / joint.entropy_x <= certificate.upper_bound:  # or it is no number
         return False
     prepare("search")  # compiling is no part of the time limit
-    deadline = time.monotonic() + time_limit
+    deadline = Deadline(time_limit)
     proof = prove_floor(
         polytope,
         pi,
         certificate.floor,
-        coordinate_bounds(polytope, cores()),
+        coordinate_bounds(polytope, cores(), deadline),
         jobs=cores(),
-        is_over=lambda: time.monotonic() > deadline,
+        is_over=lambda: deadline.is_over,
     )
     return proof.floor >= certificate.floor

@@ -7,7 +7,7 @@ largest p(x) for which every r(y) lies in its own interval: true also where p is
 """
 
 import math
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.channel import Channel
+from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Label
 from lowlift.sampling import check_level, clopper_pearson
@@ -34,6 +35,8 @@ _STEPS = 100
 _RANK = 1e-10
 #: Taken off both ends of an interval for rounding, per unit of the multipliers' sum.
 _ROUNDING = 1e-12
+#: Seconds that the likelihood may take in any case; seconds per b**3 of an inverse and of an SVD.
+_AT_LEAST, _INVERSE, _SVD = 0.5, 1e-9, 1e-8
 
 
 class Block(NamedTuple):
@@ -68,7 +71,7 @@ class Estimate:
     gap: float
     #: Whether some p explains all outputs within their intervals.
     is_consistent: bool
-    #: How many blocks have an interval that is true but not the narrowest: time ran out.
+    #: How many blocks have an interval that is true but may not be the narrowest: time ran out.
     skipped: int
     level: float
     n_rows: int
@@ -116,7 +119,7 @@ def estimate(
     level
         The confidence that all intervals hold together.
     time_limit
-        Seconds for the linear programs that narrow the intervals; then the rest keeps wider ones.
+        Seconds; intervals that are not narrowed by then are wider, and `skipped` counts them.
 
     Raises
     ------
@@ -131,9 +134,10 @@ def estimate(
         are determined or not: each end is proven by the multipliers of a linear program.
 
     Cost
-        A channel that merges, or draws within blocks that it merges: O(|X|). Otherwise O(b**3) for
-        b different rows, and 2 b linear programs: 200 rows take about 2 s; 1000 rows take some 10 s
-        and `time_limit`, in which few of the 2000 programs are solved (`skipped`).
+        A channel that merges, or draws within blocks that it merges: O(|X|). Otherwise symbols that
+        share outputs, directly or through others, are solved together: O(b**3) for b different
+        rows, and 2 b linear programs. A random response of 1000 values takes some 3 s; a dense
+        channel of 1000 rows has time for few of its programs (`skipped`).
 
     Notes
     -----
@@ -168,7 +172,7 @@ def estimate(
     error = (1 - level) / (1 if table.n_y == 2 else table.n_y)
     box = clopper_pearson(seen, seen.sum(), error)
     solve = _merged if (table.weights == channel.denominator).all() else _mixed
-    found = solve(table, seen, box, time_limit)
+    found = solve(table, seen, box, Deadline(time_limit))
     return _spread(channel, table, counts, level, found)
 
 
@@ -263,7 +267,7 @@ class _Found(NamedTuple):
 
 
 def _merged(
-    table: _Table, counts: Floats, box: tuple[Floats, Floats], _time_limit: float
+    table: _Table, counts: Floats, box: tuple[Floats, Floats], _deadline: Deadline
 ) -> _Found:
     """Return the shares of the outputs themselves: each block has one, and they sum to 1."""
     low, high = box
@@ -274,18 +278,17 @@ def _merged(
     return _Found(shares[mine], tight_low[mine], tight_high[mine], shares, 0.0, True, 0)
 
 
-def _mixed(table: _Table, counts: Floats, box: tuple[Floats, Floats], time_limit: float) -> _Found:
+def _mixed(table: _Table, counts: Floats, box: tuple[Floats, Floats], deadline: Deadline) -> _Found:
     if len(table.blocks) > MOST_BLOCKS:
         raise InvalidInput(
             f"a channel that draws may have at most {MOST_BLOCKS} different rows here; this one "
             f"has {len(table.blocks)}. Estimate totals of values with a coarser channel."
         )
     p_yx = table.p_yx
-    q = counts / counts.sum()
-    p, slack, gap = _most_likely(p_yx, q)
-    identified = _identified(p_yx, q, p, slack)
+    parts = _parts(p_yx)
+    p, identified, gap = _likely_parts(p_yx, counts / counts.sum(), parts, deadline)
     ends = _Ends(p_yx, *box)
-    ends.narrow(np.argsort(-p), time_limit)
+    ends.narrow(np.argsort(-p), parts, deadline)
     return _Found(
         np.where(identified, p, np.nan),
         ends.low,
@@ -295,6 +298,45 @@ def _mixed(table: _Table, counts: Floats, box: tuple[Floats, Floats], time_limit
         ends.is_consistent,
         ends.skipped,
     )
+
+
+def _parts(p_yx: Floats) -> list[tuple[Ints, Ints]]:
+    """Return the outputs and the blocks of each part: those that share outputs with each other."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_y, n = p_yx.shape
+    rows, columns = np.nonzero(p_yx)
+    edges = csr_array((np.ones(len(rows)), (rows, n_y + columns)), shape=(n_y + n, n_y + n))
+    count, label = connected_components(edges, directed=False)
+    order = np.argsort(label, kind="stable")
+    pieces = np.split(order, np.searchsorted(label[order], np.arange(1, count)))
+    return [(piece[piece < n_y], piece[piece >= n_y] - n_y) for piece in pieces]
+
+
+def _likely_parts(
+    p_yx: Floats, q: Floats, parts: list[tuple[Ints, Ints]], deadline: Deadline
+) -> tuple[Floats, Bools, float]:
+    """Return p of largest likelihood, what of it all maximisers agree on, and the gap.
+
+    The mass of a part is the share of its outputs in every maximiser; given it, parts do not
+    depend on each other.
+    """
+    n = p_yx.shape[1]
+    p, identified, gap = np.zeros(n), np.ones(n, np.bool_), 0.0
+    enough = Deadline(max(deadline.left, _AT_LEAST))
+    for outputs, blocks in parts:
+        mass = float(q[outputs].sum())
+        if mass == 0:
+            continue  # no output was seen: 0 is the only maximiser
+        if len(blocks) == 1:
+            p[blocks] = mass
+            continue
+        rows, shares = p_yx[np.ix_(outputs, blocks)], q[outputs] / mass
+        inside, slack, off = _most_likely(rows, shares, enough)
+        p[blocks], gap = mass * inside, max(gap, off)
+        identified[blocks] = _identified(rows, shares, inside, slack, deadline)
+    return p / p.sum(), identified, gap
 
 
 def _spread(
@@ -332,11 +374,9 @@ def _spread(
     )
 
 
-def _most_likely(p_yx: Floats, q: Floats) -> tuple[Floats, Floats, float]:
+def _most_likely(p_yx: Floats, q: Floats, deadline: Deadline) -> tuple[Floats, Floats, float]:
     """Return p of largest likelihood, its slacks ``1 - g``, and the gap in nats a row."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    rows, weights = p_yx[q > 0], q[q > 0]
+    rows, weights = _sparse_or_dense(p_yx[q > 0]), q[q > 0]
     n = rows.shape[1]
     p, z = np.full(n, 1 / n), np.ones(n)
     best = p, z, math.inf
@@ -346,28 +386,50 @@ def _most_likely(p_yx: Floats, q: Floats) -> tuple[Floats, Floats, float]:
         gap = math.log(float(g.max()) * float(p.sum()))
         if gap < best[2]:
             best = p / p.sum(), z, gap
-        if gap < _TARGET:
+        if gap < _TARGET or deadline.is_over:
             break
         # (H + z/p) d = ..., scaled so that every eigenvalue of the matrix is 1 or more.
         scale = np.sqrt(p / z)
-        half = rows * scale * (np.sqrt(weights) / r)[:, None]
-        matrix = half.T @ half
-        # Near the end the one may drown in the rest: then a rounding of the trace is added.
-        matrix[np.diag_indices(n)] += 1.0 + 1e-15 * matrix.trace()
         try:
-            factor = cho_factor(matrix, lower=True, overwrite_a=True)
-        except (np.linalg.LinAlgError, ValueError):
+            solve = _factored(rows, scale, np.sqrt(weights) / r)
+        except (np.linalg.LinAlgError, ValueError, RuntimeError):
             break
         # Mehrotra: where a full step would lead, then a step that makes up for its second order.
-        step = scale * cho_solve(factor, scale * (g - 1))
+        step = scale * solve(scale * (g - 1))
         change = -z - z / p * step
         mean = float(p @ z) / n
         ahead = (p + _longest(p, step) * step) @ (z + _longest(z, change) * change) / n
         aim = (ahead / mean) ** 3 * mean - step * change
-        step = scale * cho_solve(factor, scale * (g - 1 + aim / p))
+        step = scale * solve(scale * (g - 1 + aim / p))
         change = aim / p - z - z / p * step
         p, z = p + _longest(p, step) * step, z + _longest(z, change) * change
     return _without_dust(rows, weights, best)
+
+
+def _sparse_or_dense(table: Floats) -> Any:
+    """Return a table with few entries as a sparse one: products take a hundredth of the time."""
+    from scipy.sparse import csr_array
+
+    return csr_array(table) if np.count_nonzero(table) * 10 < table.size else table
+
+
+def _factored(rows: Any, scale: Floats, weight: Floats) -> Callable[[Floats], Floats]:
+    """Return what solves ``(1 + half' half) d = b`` with half = weight rows scale."""
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.sparse import diags_array, issparse
+    from scipy.sparse.linalg import splu
+
+    # Near the end the one may drown in the rest: then a rounding of the trace is added.
+    if issparse(rows):
+        half = diags_array(weight) @ rows @ diags_array(scale)
+        matrix = half.T @ half
+        ones = np.full(matrix.shape[0], 1.0 + 1e-15 * float(matrix.trace()))
+        return splu((matrix + diags_array(ones)).tocsc()).solve  # type: ignore[no-any-return]
+    half = rows * scale * weight[:, None]
+    matrix = half.T @ half
+    matrix[np.diag_indices(len(matrix))] += 1.0 + 1e-15 * matrix.trace()
+    factor = cho_factor(matrix, lower=True, overwrite_a=True)
+    return lambda b: np.asarray(cho_solve(factor, b))
 
 
 def _longest(values: Floats, change: Floats) -> float:
@@ -379,7 +441,7 @@ def _longest(values: Floats, change: Floats) -> float:
 
 
 def _without_dust(
-    rows: Floats, weights: Floats, best: tuple[Floats, Floats, float]
+    rows: Any, weights: Floats, best: tuple[Floats, Floats, float]
 ) -> tuple[Floats, Floats, float]:
     """Return the solution with what is 0 but for the method set to 0, if it is no worse."""
     p, z, gap = best
@@ -393,8 +455,8 @@ def _without_dust(
     return p, z, max(0.0, gap)
 
 
-def _identified(p_yx: Floats, q: Floats, p: Floats, slack: Floats) -> Bools:
-    """Tell per entry whether all maximisers agree on it.
+def _identified(p_yx: Floats, q: Floats, p: Floats, slack: Floats, deadline: Deadline) -> Bools:
+    """Tell per entry whether all maximisers agree on it; without time to tell, that they do not.
 
     They share r(y) wherever q(y) > 0, and their zeros where the slack is positive; p lies inside
     their face, so they are p + d with d in the null space of those rows and of the sum.
@@ -403,6 +465,9 @@ def _identified(p_yx: Floats, q: Floats, p: Floats, slack: Floats) -> Bools:
     system = np.vstack([p_yx[q > 0][:, free], np.ones(len(free))])
     known = np.ones(len(p), np.bool_)
     if _is_surely_of_full_rank(system):
+        return known
+    if _SVD * len(free) ** 3 > max(deadline.left, _AT_LEAST):
+        known[free] = False
         return known
     _, values, axes = np.linalg.svd(system, full_matrices=system.shape[0] < system.shape[1])
     rank = int((values > _RANK * values[0]).sum())
@@ -432,13 +497,14 @@ class _Ends:
 
     def __init__(self, p_yx: Floats, low_y: Floats, high_y: Floats) -> None:
         self.p_yx, self.low_y, self.high_y = p_yx, low_y, high_y
+        self.p_xy = _sparse_or_dense(np.ascontiguousarray(p_yx.T))
         n = p_yx.shape[1]
         self.low, self.high = np.zeros(n), np.ones(n)
         self.is_consistent, self.skipped = True, 0
 
     def _prove(self, x: int, u: Floats) -> None:
         """Narrow the interval of p(x) to what the multipliers prove."""
-        rest = -(u @ self.p_yx)
+        rest = -(self.p_xy @ u)
         rest[x] += 1.0
         at_low, at_high = u * self.low_y, u * self.high_y
         room = _ROUNDING * (1.0 + float(np.abs(u).sum()))
@@ -446,23 +512,23 @@ class _Ends:
         most = float(rest.max()) + float(np.maximum(at_low, at_high).sum()) + room
         self.low[x], self.high[x] = max(self.low[x], least), min(self.high[x], most)
 
-    def narrow(self, order: npt.NDArray[np.int64], time_limit: float) -> None:
+    def narrow(self, order: Ints, parts: list[tuple[Ints, Ints]], deadline: Deadline) -> None:
         """Solve both linear programs of each x, in this order, until time runs out."""
-        started = time.monotonic()
-        solver, status = _solver(self.p_yx, self.low_y, self.high_y, time_limit)
+        solver, status = _solver(self.p_yx, self.low_y, self.high_y, deadline.left)
         solver.run()
         if solver.getModelStatus() == status.kInfeasible:
             self.is_consistent = False
             self.low[:] = self.high[:] = np.nan
             return
         solver.setOptionValue("simplex_strategy", 4)  # primal: the last point stays feasible
-        ends = started + time_limit
-        left = [
-            x
-            for x in order.tolist()
-            if time.monotonic() >= ends or not self._solve(solver, status, x)
-        ]
-        self._narrow_without_solver(left)
+        before = deadline.earlier(_INVERSE * max(len(blocks) for _, blocks in parts) ** 3)
+        left = np.array(
+            [x for x in order.tolist() if before.is_over or not self._solve(solver, status, x)],
+            np.int64,
+        )
+        self.skipped = len(left)
+        if self.skipped:
+            self._narrow_without_solver(left, parts, deadline)
         # Where both ends meet they may have passed each other by less than a rounding.
         np.minimum(self.low, self.high, out=self.low)
 
@@ -479,18 +545,27 @@ class _Ends:
         solver.changeColCost(x, 0.0)
         return solved
 
-    def _narrow_without_solver(self, left: list[int]) -> None:
+    def _narrow_without_solver(
+        self, left: Ints, parts: list[tuple[Ints, Ints]], deadline: Deadline
+    ) -> None:
         """Prove what the inverse of the channel proves: the bounds that forget that p >= 0."""
-        self.skipped = len(left)
-        if not left:
-            return
-        inverse = _some_inverse(self.p_yx)
-        for x in left:
-            self._prove(x, inverse[x])
+        for x in left.tolist():
             column = self.p_yx[:, x]
             used = column > 0
             most = float((self.high_y[used] / column[used]).min()) + _ROUNDING  # A p(x) <= r
             self.high[x] = min(self.high[x], most)
+        for outputs, blocks in parts:
+            mine = np.isin(blocks, left)
+            is_long = _INVERSE * len(blocks) ** 3 > max(deadline.left, _AT_LEAST)
+            if not mine.any() or is_long:
+                continue
+            inverse = _some_inverse(self.p_yx[np.ix_(outputs, blocks)])
+            u = np.zeros(len(self.p_yx))
+            for k in np.flatnonzero(mine).tolist():
+                if deadline.left < -_AT_LEAST:
+                    return
+                u[outputs] = inverse[k]
+                self._prove(int(blocks[k]), u)
 
 
 def _some_inverse(p_yx: Floats) -> Floats:

@@ -1,12 +1,13 @@
-"""What a criterion promises, in words."""
+"""What a criterion promises, and how far a search came, in words."""
 
 import math
 from collections.abc import Callable
 
+from lowlift.certificates import Certificate
 from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
-from lowlift.rounding import at_least, at_most, expm1_at_most
+from lowlift.rounding import at_least, at_most, ceiling, expm1_at_most, floor
 
-__all__ = ["guarantee_of"]
+__all__ = ["guarantee_of", "stopped_note"]
 
 _READER = (
     "This holds for a reader who knows how the sensitive and the released values are distributed "
@@ -29,6 +30,39 @@ as likely as it was before
     if not isinstance(criterion, BuiltIn):
         return f"What {criterion} bounds is known to whoever wrote it."
     return f"{_promise(criterion)} {_READER}"
+
+
+def stopped_note(
+    certificate: Certificate | None, more: str = "a time limit of {seconds} s"
+) -> str | None:
+    """Return a sentence on a search that was stopped; None for one that ended by itself.
+
+    Parameters
+    ----------
+    certificate
+        Of a release.
+    more
+        How to give the search more seconds, in the words of whoever reads it.
+
+    Examples
+    --------
+    >>> stopped = Certificate("mechanisms", 0.743, False, 0.258, stopped_after=20.0)
+    >>> print(stopped_note(stopped, "--time-limit {seconds}"))
+    The search stopped after 20 s: NMI 0.485, proven bound 0.743, gap 0.258. More time may keep \
+more: try --time-limit 60.
+    """
+    if certificate is None or certificate.stopped_after is None:
+        return None
+    seconds, bound = certificate.stopped_after, certificate.upper_bound
+    numbers = f"proven bound {ceiling(bound)}"
+    if certificate.scope == "partitions":
+        numbers += " for merging"
+    if not math.isnan(certificate.gap):
+        kept = floor(max(0.0, bound - certificate.gap + 1e-12))
+        numbers = f"NMI {kept}, {numbers}, gap {ceiling(certificate.gap - 1e-12)}"
+    longer = more.format(seconds=max(1, math.ceil(3 * seconds)))
+    start = f"The search stopped after {seconds:.3g} s: {numbers}."
+    return f"{start} More time may keep more: try {longer}."
 
 
 def _promise(criterion: Criterion) -> str:

@@ -754,6 +754,62 @@ def test_tradeoff(lowlift, people, tmp_path, name):
         assert len(read_csv(tmp_path / name)[1]) == 12
 
 
+@pytest.fixture
+def hard(tmp_path):
+    """A table on which no search ends within a minute."""
+    rng = np.random.default_rng(0)
+    s, x = rng.integers(0, 50, 20_000), rng.integers(0, 50, 20_000)
+    columns = {"s": [f"s{k}" for k in s], "x": [f"x{k}" for k in x]}
+    return write_parquet(tmp_path / "hard.parquet", columns)
+
+
+STOPPED = re.compile(
+    r"The search stopped after 0\.1 s: NMI 0\.\d+, proven bound [01][.\d]*, gap 0\.\d+\. "
+    r"More time may keep more: try --time-limit 1\."
+)
+
+
+def test_a_search_that_stopped_says_so_on_every_screen(lowlift, hard, tmp_path):
+    asked = (hard, "-s", "s", "-x", "x", "--criterion", "lip", "--epsilon", "0.3")
+    limit = ("--time-limit", "0.1")
+    release, page = tmp_path / "r.json", tmp_path / "r.html"
+    files = ("--out", release, "--report", page)
+    ll.random_response(ll.Joint.random(3, 30, seed=0), ll.LIP(0.5), gap=1e-2)  # compile
+    done = lowlift("design", *asked, *limit, *files)
+    assert STOPPED.search(done.out)
+    assert "The search stopped after 0.1 s" in page.read_text(encoding="utf-8")
+    assert STOPPED.search(lowlift("show", release).out)
+    shown = json.loads(lowlift("show", release, "--json").out)
+    assert shown["stopped_after"] == 0.1
+    assert shown["gap"] == pytest.approx(shown["upper_bound"] - shown["nmi"])
+    assert STOPPED.search(shown["stopped_note"])
+    made = lowlift("sanitize", *asked, *limit, "-o", tmp_path / "safe.csv")
+    assert STOPPED.search(made.out)
+    data = json.loads(lowlift("design", *asked, *limit, "--out", tmp_path / "2.json", "--json").out)
+    assert data["stopped_after"] == 0.1
+    assert STOPPED.search(data["stopped_note"])
+
+
+def test_a_curve_says_how_many_searches_stopped(lowlift, hard, tmp_path):
+    asked = (hard, "-s", "s", "-x", "x", "--criterion", "lip", "--epsilon", "0.3,0.4")
+    limit = ("--time-limit", "0.1")
+    ll.random_response(ll.Joint.random(3, 30, seed=0), ll.LIP(0.5), gap=1e-2)  # compile
+    done = lowlift("tradeoff", *asked, *limit, "-o", tmp_path / "curve.csv")
+    assert "2 of 2 searches stopped after 0.1 s. More time may keep more: try --time-limit 1." in (
+        done.out
+    )
+    again = lowlift("tradeoff", *asked, *limit, "-o", tmp_path / "2.csv", "--json")
+    assert [point["is_stopped"] for point in json.loads(again.out)] == [True, True]
+
+
+def test_a_search_that_ends_by_itself_says_nothing_of_stopping(lowlift, people, tmp_path):
+    done = lowlift("design", people, *S_X, *BOUND, "--out", tmp_path / "r.json")
+    assert "stopped" not in done.out
+    shown = json.loads(lowlift("show", tmp_path / "r.json", "--json").out)
+    assert shown["stopped_after"] is None
+    assert shown["stopped_note"] is None
+
+
 def test_demo(tmp_path):
     found = process("demo", "--out", "here", cwd=tmp_path)
     assert (found.returncode, found.stderr) == (0, "")

@@ -67,9 +67,10 @@ def test_auto_takes_the_best_that_the_size_allows():
     assert choose("auto", table(5, 17), ll.LIP(1.0)).name == "random-response"
     assert choose("auto", table(30, 1000), ll.LIP(1.0)).name == "subset-random-response"
     assert choose("auto", table(20, 3000), ll.LIP(1.0)).name == "subset-merging"
-    chosen = choose("auto", table(5, 17), ll.L1Lift(1.0, 1.0))
-    assert chosen.name == "subset-merging"
-    assert "not convex" in chosen.reason
+    for size, name in ((18, "optimal-merging"), (19, "subset-merging")):
+        chosen = choose("auto", table(5, size), ll.L1Lift(1.0, 1.0))
+        assert chosen.name == name
+        assert "not convex" in chosen.reason
 
 
 def test_too_many_symbols_are_refused_with_the_count():

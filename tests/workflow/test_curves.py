@@ -7,7 +7,7 @@ import pytest
 
 import lowlift as ll
 from lowlift.errors import InvalidInput
-from lowlift.workflow import Asked, parse_numbers, read_curve, tradeoff_curve, write_curve
+from lowlift.workflow import Asked, curves, parse_numbers, read_curve, tradeoff_curve, write_curve
 from people import COUNTS, DISEASES, WARDS, names, write_people
 
 ASKED = Asked(("disease",), ("ward",))
@@ -210,3 +210,46 @@ def test_a_damaged_curve_is_refused(points, tmp_path, damage):
 def test_a_curve_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match="cannot be read"):
         read_curve(tmp_path / "none.csv")
+
+
+def test_a_curve_of_before_searches_said_that_they_stopped_is_read(points, tmp_path):
+    write_curve(points, tmp_path / "curve.csv")
+    text = (tmp_path / "curve.csv").read_text(encoding="utf-8")
+    lines = [line.rpartition(",")[0] for line in text.splitlines()]
+    (tmp_path / "old.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    again = read_curve(tmp_path / "old.csv")
+    assert [point.nmi for point in again] == [point.nmi for point in points]
+    assert not any(point.is_stopped for point in again)
+
+
+def test_auto_keeps_no_less_at_a_looser_budget_even_where_searches_stop(monkeypatch):
+    """One search of three is stopped at once; the curve takes what a tighter budget kept."""
+    joint = ll.Joint.random(3, 30, seed=2)
+    limits = iter([600.0, 1e-6, 600.0])
+    wanted = curves.released_by
+
+    def released_by(chosen, joint, criterion, *, time_limit):
+        return wanted(chosen, joint, criterion, time_limit=next(limits))
+
+    monkeypatch.setattr(curves, "released_by", released_by)
+    tight, stopped, loose = curves.tradeoff_of(
+        joint, criterion="lip", mechanisms=["auto"], epsilons=[0.3, 0.31, 0.5]
+    )
+    assert stopped.is_stopped
+    assert not tight.is_stopped
+    assert not loose.is_stopped
+    assert tight.nmi == pytest.approx(stopped.nmi)
+    assert stopped.nmi <= stopped.upper_bound
+    assert stopped.nmi <= loose.nmi + 1e-6
+    assert stopped.is_satisfied
+
+
+def test_the_order_of_budgets_does_not_matter():
+    joint = ll.Joint.random(3, 8, seed=2)
+    asked = {"criterion": "l1", "mechanisms": ["auto", "subset-merging"]}
+    up = curves.tradeoff_of(joint, epsilons=[0.5, 1.0], **asked)
+    down = curves.tradeoff_of(joint, epsilons=[1.0, 0.5], **asked)
+    assert [point.epsilon for point in down] == [1.0, 0.5, 1.0, 0.5]
+    assert {(p.epsilon, p.mechanism, p.nmi) for p in up} == {
+        (p.epsilon, p.mechanism, p.nmi) for p in down
+    }

@@ -180,6 +180,9 @@ def tradeoff(
         for point in points
     ]
     screens.table(("mechanism", "split", "ε", "NMI", "min-lift", "max-lift"), rows)
+    note = screens.curve_note(points, time_limit)
+    if note is not None:
+        typer.echo(note)
     typer.echo(f"Wrote {out}.")
     pages.say()
 

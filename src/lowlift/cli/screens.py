@@ -9,8 +9,10 @@ import typer
 
 if TYPE_CHECKING:
     from lowlift.audit import Audit
+    from lowlift.certificates import Certificate
     from lowlift.encodings import Encoded
     from lowlift.joint import Label
+    from lowlift.report import Point
     from lowlift.sampling import LiftIntervals
     from lowlift.workflow import (
         Design,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "audit_data",
     "audit_screen",
+    "curve_note",
     "design_data",
     "design_screen",
     "estimate_screen",
@@ -31,12 +34,15 @@ __all__ = [
     "receipt_screen",
     "release_data",
     "release_screen",
+    "stopped_data",
     "table",
     "verification_screen",
     "warn",
 ]
 
 THREATS = "What is promised, against whom, and what is not: docs/threat-model.md"
+#: How a search is given more seconds.
+MORE_TIME = "--time-limit {seconds}"
 _ROWS = 12
 
 
@@ -234,6 +240,7 @@ def design_data(made: "Design") -> dict[str, Any]:
         "published": audit_data(made.encoded.release.audit),
         "share_changed": made.encoded.share_changed,
         "upper_bound": certificate.upper_bound if certificate else None,
+        **stopped_data(certificate),
         "fingerprint": made.encoded.release.fingerprint,
         "sample": interval_data(made.intervals),
     }
@@ -258,10 +265,43 @@ def design_screen(made: "Design") -> None:
     if certificate is not None and certificate.scope == "mechanisms":
         lines.insert(3, ("no mechanism keeps more than", f"{certificate.upper_bound:.4f} (proven)"))
     facts(lines)
+    _stopped(certificate)
     _said(spec)
     for line in _interval_lines(made.intervals, audit, spec.rows):
         typer.echo(line)
     typer.echo(THREATS)
+
+
+def stopped_data(certificate: "Certificate | None") -> dict[str, Any]:
+    """Return whether the search was stopped, after how many seconds, and how far it came."""
+    from lowlift.guarantees import stopped_note
+
+    gap = None if certificate is None or math.isnan(certificate.gap) else certificate.gap
+    return {
+        "gap": gap,
+        "stopped_after": certificate.stopped_after if certificate else None,
+        "stopped_note": stopped_note(certificate, MORE_TIME),
+    }
+
+
+def _stopped(certificate: "Certificate | None") -> None:
+    from lowlift.guarantees import stopped_note
+
+    note = stopped_note(certificate, MORE_TIME)
+    if note is not None:
+        typer.echo(note)
+
+
+def curve_note(points: "Sequence[Point]", time_limit: float) -> str | None:
+    """Return a sentence on the searches of a curve that were stopped; None when none was."""
+    count = sum(point.is_stopped for point in points)
+    if not count:
+        return None
+    longer = MORE_TIME.format(seconds=max(1, math.ceil(3 * time_limit)))
+    return (
+        f"{count} of {len(points)} searches stopped after {time_limit:.3g} s. "
+        f"More time may keep more: try {longer}."
+    )
 
 
 def receipt_screen(receipt: "Receipt") -> None:
@@ -296,6 +336,7 @@ def release_screen(encoded: "Encoded") -> None:
     release = encoded.release
     typer.echo(_verdict(release.audit))
     facts(release_lines(encoded))
+    _stopped(release.certificate)
     p_x_given_y, audit = release.p_x_given_y, release.audit
     rows = []
     order = (-audit.p_y).argsort(kind="stable").tolist()
@@ -337,6 +378,7 @@ def release_data(encoded: "Encoded") -> dict[str, Any]:
     sizes = {"s": release.joint.n_s, "x": release.joint.n_x, "y": release.channel.n_y}
     data = audit_data(release.audit) | {"mechanism": release.mechanism, "upper_bound": bound}
     data |= {"encoding": encoded.name, "share_changed": encoded.share_changed}
+    data |= stopped_data(release.certificate)
     return data | {"sizes": sizes, "fingerprint": release.fingerprint, "channel": outputs}
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from lowlift.kernels.compilation import kernel
 
-__all__ = ["best_partition", "subset_sums"]
+__all__ = ["blocks_of", "extend", "subset_sums"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,29 +25,29 @@ def subset_sums(columns: Floats) -> Floats:
     return out
 
 
-@kernel("boolean[::1], float64[::1]")
-def best_partition(allowed: npt.NDArray[np.bool_], gain: Floats) -> tuple[float, Ints, int]:
-    """Return the allowed partition of ``0..n-1`` with the largest sum of gains.
+@kernel("boolean[::1], float64[::1], float64[::1], int32[::1], int64, int64")
+def extend(
+    allowed: npt.NDArray[np.bool_],
+    gain: Floats,
+    value: Floats,
+    block: npt.NDArray[np.int32],
+    first: int,
+    last: int,
+) -> None:
+    """Find the best allowed partition of each subset numbered ``first`` to ``last - 1``.
 
     Parameters
     ----------
     allowed, gain
-        Per subset, by bit mask: (2**n,).
-
-    Returns
-    -------
-    tuple
-        The sum, the blocks as bit masks with room for more, and how many there are; -inf and 0
-        when no partition is allowed.
+        Per subset, by bit mask: whether it may be a block, and what it adds, (2**n,).
+    value, block
+        Receive the largest sum of gains, -inf when no partition is allowed, and one of its blocks
+        (0: none), (2**n,). Subsets below `first` are there; that of the empty set is 0.
 
     Cost
-        O(3**n): every subset tries every allowed block that holds its lowest symbol.
+        O(3**n) for all: every subset tries every allowed block that holds its lowest symbol.
     """
-    size = allowed.size
-    value = np.empty(size)
-    block = np.zeros(size, np.int32)
-    value[0] = 0.0
-    for mask in range(1, size):
+    for mask in range(first, last):
         lowest = mask & -mask
         rest = mask ^ lowest
         # Submasks of `rest` from the largest down to 0, each joined by the lowest symbol.
@@ -63,10 +63,12 @@ def best_partition(allowed: npt.NDArray[np.bool_], gain: Floats) -> tuple[float,
             sub = (sub - 1) & rest
         value[mask] = best
         block[mask] = best_block
-    blocks = np.empty(64, np.int64)
-    count, mask = 0, size - 1
+
+
+def blocks_of(block: npt.NDArray[np.int32]) -> list[int]:
+    """Return the blocks of the whole set as bit masks, from what `extend` found; none: empty."""
+    found, mask = [], len(block) - 1
     while mask and block[mask]:
-        blocks[count] = block[mask]
-        mask ^= block[mask]
-        count += 1
-    return value[size - 1], blocks, count
+        found.append(int(block[mask]))
+        mask ^= found[-1]
+    return found

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from lowlift.kernels.compilation import kernel
 from lowlift.kernels.lp import MINIMISE, OPTIMAL
 
-__all__ = ["linearise", "pairs", "triples"]
+__all__ = ["cheapest", "linearise", "pairs", "triples"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -135,6 +135,30 @@ def pairs(rows: Floats, row_lo: Floats, row_hi: Floats) -> tuple[Ints, Ints, Flo
                 first[count], second[count], share[count] = x, z, high
                 count += 1
     return first, second, share, count
+
+
+@kernel("int64[::1], float64[::1], float64, int64[:, ::1]")
+def cheapest(symbol: Ints, cost: Floats, below: float, best: Ints) -> None:
+    """Fill `best`, (n, k), with the numbers of the cheapest items of each symbol; -1: no more.
+
+    Items of cost `below` or more do not count; among equals the first comes first.
+    """
+    n, size = best.shape
+    for row in range(n):
+        for place in range(size):
+            best[row, place] = -1
+    last = size - 1
+    for item in range(symbol.size):
+        row = symbol[item]
+        if not cost[item] < below:
+            continue
+        if best[row, last] >= 0 and cost[item] >= cost[best[row, last]]:
+            continue
+        place = last
+        while place > 0 and (best[row, place - 1] < 0 or cost[item] < cost[best[row, place - 1]]):
+            best[row, place] = best[row, place - 1]
+            place -= 1
+        best[row, place] = item
 
 
 @kernel(

@@ -10,13 +10,14 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from lowlift.channel import MAX_DENOMINATOR, Channel
+from lowlift.deadline import Deadline
 from lowlift.joint import Joint
 from lowlift.mechanisms.master import Mixture
 
 __all__ = ["balanced_channel", "balanced_weights"]
 
 
-def balanced_channel(joint: Joint, atoms: Mixture) -> Channel:
+def balanced_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channel:
     """Return the channel of exact lift 1 that is nearest to a mixture of atoms.
 
     Parameters
@@ -26,10 +27,14 @@ def balanced_channel(joint: Joint, atoms: Mixture) -> Channel:
     atoms
         A mixture in floats whose lifts are about 1; their supports are kept, their shares solved
         for anew in integers.
+    deadline
+        When it is over, what is left becomes one output.
     """
     left = [MAX_DENOMINATOR] * joint.n_x
     outputs: list[tuple[list[int], list[int]]] = []
     for beta, (members, shares) in sorted(atoms, key=lambda atom: -atom[0]):
+        if deadline.is_over:
+            break
         xs = members.tolist()
         weights = balanced_weights(joint, xs)
         if weights is None:

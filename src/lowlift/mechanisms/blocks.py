@@ -11,19 +11,38 @@ import numpy.typing as npt
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import BuiltIn, Criterion, verdicts
+from lowlift.deadline import Deadline, check_time_limit
 from lowlift.joint import Joint
 from lowlift.kernels.compilation import prepare
 from lowlift.partition import Partition
 from lowlift.release import Release
 
-__all__ = ["Grower", "Pool", "Progress", "grower_for", "kept_by", "release_blocks"]
+__all__ = [
+    "Grower",
+    "Pool",
+    "Progress",
+    "bound_on_partitions",
+    "grower_for",
+    "kept_by",
+    "kernels_of",
+    "partition_of",
+    "partitions_certificate",
+    "release_blocks",
+    "started",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
 #: Called with (symbols done, symbols in all).
 Progress: TypeAlias = Callable[[int, int], object]
 
-#: Candidates looked at between two calls of progress: a few tenths of a second.
-_PATIENCE = 20_000_000
+#: Entries of candidates, |S| each, looked at between two questions for the time: some tenths of a
+#: second. Criteria that are means take 10 times as long for each, powers 100 times.
+_PATIENCE = 40_000_000
+
+
+#: More than the rounding of a sum of at most 18 gains, over H(X).
+_ROUNDING = 1e-12
 
 
 class Pool:
@@ -58,14 +77,24 @@ class Pool:
 class Grower:
     """Lets blocks absorb groups of a pool, least risk first, until the criterion allows them.
 
-    This one is for criteria that users bring: NumPy, and the criterion's own risk.
+    This one is for criteria that users bring: NumPy, and the criterion's own risk. When the
+    deadline is over, what is left stays together, and `is_stopped` says so.
     """
 
     def __init__(
-        self, joint: Joint, criterion: Criterion, progress: Callable[[int], object]
+        self,
+        joint: Joint,
+        criterion: Criterion,
+        progress: Callable[[int], object],
+        deadline: Deadline,
     ) -> None:
         self.joint, self.criterion, self.progress = joint, criterion, progress
+        self.deadline, self.is_stopped = deadline, False
         self.columns = joint.masses_given_s
+
+    def _is_over(self) -> bool:
+        self.is_stopped = self.is_stopped or self.deadline.is_over
+        return self.is_stopped
 
     def pool(self, groups: Sequence[list[int]]) -> Pool:
         """Return a pool of these groups of symbols."""
@@ -97,6 +126,13 @@ class Grower:
         risk = self.criterion.risk(self.joint.lift[:, symbols], self.joint.p_s)
         blocks, allowed = list[list[int]](), True
         while pool.left:
+            if self._is_over():
+                left = [x for group in pool.rest() for x in group]
+                if allowed:
+                    blocks.append(left)
+                else:
+                    blocks[-1] += left
+                return blocks, False
             ids = pool.ids[: pool.left]
             blocks.append(list(pool.take(int(ids[np.lexsort((ids, -risk[ids]))[0]]))))
             self.progress(1)
@@ -107,7 +143,7 @@ class Grower:
         """Extend the block from the pool until it is allowed; tell whether it is."""
         p_s = self.joint.p_s
         while not self.holds(block):
-            if not pool.left:
+            if not pool.left or self._is_over():
                 return False
             union = pool.sums[:, : pool.left] + self.columns[:, block].sum(axis=1, keepdims=True)
             risk = self.criterion.risk(union / (p_s @ union), p_s)
@@ -120,8 +156,14 @@ class Grower:
 class CompiledGrower(Grower):
     """For built-in criteria: the compiled kernels, which stop where floats cannot tell."""
 
-    def __init__(self, joint: Joint, criterion: BuiltIn, progress: Callable[[int], object]) -> None:
-        super().__init__(joint, criterion, progress)
+    def __init__(
+        self,
+        joint: Joint,
+        criterion: BuiltIn,
+        progress: Callable[[int], object],
+        deadline: Deadline,
+    ) -> None:
+        super().__init__(joint, criterion, progress, deadline)
         prepare("merging")
         from lowlift.kernels import merging
 
@@ -132,6 +174,7 @@ class CompiledGrower(Grower):
         self.region = (kind, alpha, float(criterion.lower), float(criterion.upper))
         #: A copy, because numba compiles a kernel anew for an array that is read-only.
         self.p_s = joint.p_s.copy()
+        self.patience = _PATIENCE // joint.n_s // (1, 1, 10, 10, 100)[kind] + 1
 
     def cover(self, symbols: list[int]) -> tuple[list[list[int]], bool]:
         """Grow blocks from the symbols until all are placed, each from the riskiest one left."""
@@ -144,7 +187,7 @@ class CompiledGrower(Grower):
             before = placed
             status, pool.left, blocks, placed = kernel.cover(
                 *self.region, error, p_s, current, pool.sums, pool.ids, pool.left, pool.taken,
-                state, zeros, risk, ends, blocks, placed, len(symbols), _PATIENCE,
+                state, zeros, risk, ends, blocks, placed, len(symbols), self.patience,
             )  # fmt: skip
             self.progress(placed - before)
             if status in (kernel.HOLDS, kernel.EMPTY):
@@ -155,6 +198,10 @@ class CompiledGrower(Grower):
                 state = 2
                 if self.holds([symbols[k] for k in pool.taken[start:placed].tolist()]):
                     ends[blocks], blocks, state = placed, blocks + 1, 0
+            if self._is_over():
+                pool.taken[placed:] = np.sort(pool.ids[: pool.left])
+                status, placed = kernel.EMPTY, len(symbols)
+                break
         order = [symbols[k] for k in pool.taken.tolist()]
         stops = ends[:blocks].tolist()
         if status == kernel.EMPTY:
@@ -170,30 +217,77 @@ class CompiledGrower(Grower):
         while True:
             status, pool.left, _, count = kernel.cover(
                 *self.region, self.joint.lift_error, self.p_s, current, pool.sums, pool.ids,
-                pool.left, pool.taken, state, ends, risk, ends, 0, 0, 1, _PATIENCE,
+                pool.left, pool.taken, state, ends, risk, ends, 0, 0, 1, self.patience,
             )  # fmt: skip
             for number in pool.taken[:count].tolist():
                 block.extend(pool.groups[number])
             self.progress(count)
             if status == kernel.HOLDS or (status == kernel.UNDECIDED and self.holds(block)):
                 return True
-            if status == kernel.EMPTY:
+            if status == kernel.EMPTY or self._is_over():
                 return False
             state = 1 if status == kernel.PAUSED else 2
 
 
+def started(time_limit: float | None, *parts: str) -> Deadline:
+    """Return the deadline of a search that starts now: compiling its kernels comes before."""
+    check_time_limit(time_limit)
+    prepare(*parts)
+    return Deadline(time_limit)
+
+
+def kernels_of(criterion: Criterion) -> tuple[str, ...]:
+    """Return the kernels that merging needs: none for criteria that users bring."""
+    return ("merging",) if isinstance(criterion, BuiltIn) else ()
+
+
 def grower_for(
-    joint: Joint, criterion: Criterion, progress: Callable[[int], object] = lambda _: None
+    joint: Joint,
+    criterion: Criterion,
+    progress: Callable[[int], object] = lambda _: None,
+    deadline: Deadline | None = None,
 ) -> Grower:
     """Return the compiled grower for built-in criteria, the plain one for others."""
     kind = CompiledGrower if isinstance(criterion, BuiltIn) else Grower
-    return kind(joint, criterion, progress)  # type: ignore[arg-type]
+    return kind(joint, criterion, progress, deadline or Deadline(None))  # type: ignore[arg-type]
 
 
 def kept_by(joint: Joint, blocks: Sequence[Sequence[int]]) -> float:
     """Return I(X;Y) = H(Y) of a partition, in nats."""
     p_x = joint.p_x.tolist()
     return -math.fsum(p * math.log(p) for p in (sum(p_x[x] for x in block) for block in blocks))
+
+
+def bound_on_partitions(joint: Joint, risky: Bools) -> float:
+    """Return a bound on I(X;Y) of every allowed partition: a high-risk symbol has company.
+
+    A block with x and another symbol loses at least ``p(x) log((p(x) + p_min) / p(x))`` on x.
+    """
+    p = joint.p_x[risky]
+    return joint.entropy_x - float((p * np.log1p(joint.p_x.min() / p)).sum())
+
+
+def partitions_certificate(
+    joint: Joint,
+    blocks: Sequence[Sequence[int]],
+    bound: float,
+    *,
+    is_optimal: bool = False,
+    stopped_after: float | None = None,
+) -> Certificate:
+    """Return the certificate of a partition, with a bound on I(X;Y) in nats."""
+    if not joint.entropy_x:
+        return Certificate("partitions", 1.0, is_optimal, 0.0, stopped_after=stopped_after)
+    nmi = min(1.0, bound / joint.entropy_x + _ROUNDING)
+    gap = max(0.0, nmi - kept_by(joint, blocks) / joint.entropy_x)
+    return Certificate("partitions", nmi, is_optimal, gap, stopped_after=stopped_after)
+
+
+def partition_of(joint: Joint, blocks: Sequence[Sequence[int]]) -> Partition:
+    """Return the blocks, as numbers of symbols, with their labels; in order of X."""
+    labels = joint.x_labels
+    ordered = sorted(sorted(block) for block in blocks)
+    return Partition.trusted(tuple(labels[x] for x in block) for block in ordered)
 
 
 def release_blocks(
@@ -204,13 +298,11 @@ def release_blocks(
     certificate: Certificate | None = None,
 ) -> Release:
     """Return the audited release that maps each block to one output, blocks in order of X."""
-    ordered = sorted(sorted(block) for block in blocks)
-    labels = joint.x_labels
     return Release.of(
         joint,
-        Channel.from_blocks(joint, ordered),
+        Channel.from_blocks(joint, sorted(sorted(block) for block in blocks)),
         criterion,
-        partition=Partition.trusted(tuple(labels[x] for x in block) for block in ordered),
+        partition=partition_of(joint, blocks),
         certificate=certificate,
         mechanism=mechanism,
     )

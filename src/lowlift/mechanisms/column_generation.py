@@ -1,7 +1,6 @@
 """Column generation for the random response: better atoms and tighter bounds until they meet."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
@@ -11,14 +10,15 @@ import numpy.typing as npt
 
 from lowlift.audit import risky_symbols
 from lowlift.certificates import (
-    STEP,
     Proof,
     State,
     coordinate_bounds,
     in_order,
     nmi_bound,
+    programs_at_once,
     prove_floor,
 )
+from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
@@ -44,6 +44,10 @@ _MOST_HALVINGS, _MOST_PEELED = 5, 48
 _NOTHING = 1e-12
 #: Up to this many symbols, pairs alone are tried first.
 _SMALL = 24
+#: Up to this many symbols all pairs are listed: 2000 have 4 million, 100 MB.
+_MOST_IN_PAIRS = 2000
+#: Entries of the points that one round of pricing holds at a time.
+_MOST_ENTRIES = 1 << 22
 
 
 class Outcome(NamedTuple):
@@ -55,13 +59,15 @@ class Outcome(NamedTuple):
     floor: float
     nodes: int
     tangents: tuple[tuple[float, ...], ...]
+    #: Whether the deadline or `progress` stopped the search.
+    is_stopped: bool
 
 
 def optimise(
     polytope: Polytope,
     blocks: Sequence[Sequence[int]],
     gap: float,
-    time_limit: float,
+    deadline: Deadline,
     jobs: int,
     progress: Callable[[State], object] | None = None,
 ) -> Outcome:
@@ -75,10 +81,16 @@ def optimise(
         An allowed partition, as numbers of the polytope's symbols: the first feasible point.
     gap
         Stop when bound and NMI are this close.
-    time_limit, jobs, progress
+    deadline
+        When to stop; every loop asks it.
+    jobs, progress
         As for `random_response`.
+
+    Guarantee
+        The bound is true whatever stopped the search. There are no atoms when it had no time to
+        find a mixture.
     """
-    return _Search(polytope, blocks, gap, time_limit, jobs, progress).run()
+    return _Search(polytope, blocks, gap, deadline, jobs, progress).run()
 
 
 class _Search:
@@ -87,15 +99,15 @@ class _Search:
         polytope: Polytope,
         blocks: Sequence[Sequence[int]],
         gap: float,
-        time_limit: float,
+        deadline: Deadline,
         jobs: int,
         progress: Callable[[State], object] | None,
     ) -> None:
         prepare("search")
-        self.start, self.time_limit = time.monotonic(), time_limit
+        self.deadline = deadline
         self.polytope, self.gap, self.jobs, self.progress = polytope, gap, jobs, progress
         self.entropy = float(-(polytope.p_x * np.log(polytope.p_x)).sum())
-        self.upper = coordinate_bounds(polytope, jobs)
+        self.upper = coordinate_bounds(polytope, jobs, deadline)
         # pi = -log u needs no search: H(v) + sum v log u >= 0 because v <= u.
         self.duals, self.floor = -np.log(self.upper), -1e-11
         #: Where tangents were taken that the bound, and the bounds of coordinates, rest on.
@@ -107,7 +119,8 @@ class _Search:
         #: A round of pricing goes on while it gains this; tangents could go on for ever.
         self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
         self.blocks = blocks
-        if polytope.is_box:
+        self.has_pairs = polytope.is_box and polytope.n_x <= _MOST_IN_PAIRS and not self._is_over()
+        if self.has_pairs:
             first, second, share, count = pricing.pairs(polytope.rows, *polytope.inner)
             share = share[:count]
             self.pairs = first[:count], second[:count], share
@@ -117,21 +130,26 @@ class _Search:
 
     @property
     def nmi(self) -> float:
-        if self.master.artificial > 1e-10:
+        if self.master.artificial > 1e-10 or math.isinf(self.master.cost):
             return 0.0
         return 1 - self.master.cost / self.entropy
 
-    @property
-    def left(self) -> float:
-        return self.time_limit - (time.monotonic() - self.start)
+    def _is_over(self) -> bool:
+        self.is_stopped = self.is_stopped or self.deadline.is_over
+        return self.is_stopped
 
-    def _tell(self) -> None:
-        if self.left <= 0:
-            self.is_stopped = True
-        if self.progress is not None:
-            seconds = time.monotonic() - self.start
-            state = State(len(self.master.atoms), self.nmi, self.bound, seconds)
-            self.is_stopped |= self.progress(state) is False
+    def _tell(self) -> bool:
+        """Tell progress where the search stands, and whether to stop."""
+        if not self._is_over() and self.progress is not None:
+            state = State(len(self.master.atoms), self.nmi, self.bound, self.deadline.elapsed)
+            self.is_stopped = self.progress(state) is False
+        return self.is_stopped
+
+    def _solve(self) -> bool:
+        """Mix the atoms anew; without time for that the mixture stays, and the search stops."""
+        if not self._is_over():
+            self.is_stopped = not self.master.solve(self.deadline.left)
+        return not self.is_stopped
 
     # ---- columns
 
@@ -152,7 +170,7 @@ class _Search:
             return None
         target = 0.9 * self.gap * self.entropy
         proof = prove_floor(
-            polytope, pi, -target, self.upper, most_nodes=2000, is_over=lambda: self.left <= 0
+            polytope, pi, -target, self.upper, most_nodes=2000, is_over=self._is_over
         )
         floor = proof.floor - _ROOM
         bound = nmi_bound(polytope, pi, floor)
@@ -163,25 +181,29 @@ class _Search:
             one = k - count
             members = alone[k : k + 1] if one < 0 else np.array([first[one], second[one]])
             mixture.append((float(beta[k]), (members, atoms[members, k])))
-        return Outcome(mixture, bound, pi, floor, proof.nodes, ())
+        return Outcome(mixture, bound, pi, floor, proof.nodes, (), is_stopped=False)
 
     def _first_columns(self) -> None:
         """Singletons and blocks that are allowed, pairs, and a vertex near each symbol."""
         polytope, n = self.polytope, self.polytope.n_x
+        atoms = list[Atom]()
         for block in self.blocks:
-            members = np.array(block)
-            shares = polytope.p_x[members] / polytope.p_x[members].sum()
-            self.master.add_atoms(split_support(polytope.lift, members, shares))
+            if len(block) > 1:
+                members = np.array(block)
+                shares = polytope.p_x[members] / polytope.p_x[members].sum()
+                atoms += split_support(polytope.lift, members, shares, self._is_over)
         # A symbol alone has the same lift whatever its weight: it needs no margin.
         allowed = ~risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
-        self.master.add_atoms([(np.array([x]), np.ones(1)) for x in np.flatnonzero(allowed)])
-        if polytope.is_box:
-            first, second, _ = self.pairs
-            self._add_pairs(_best_per_symbol(first, second, self.pair_cost, n, 6))
+        atoms += [(np.array([x]), np.ones(1)) for x in np.flatnonzero(allowed)]
+        if self._is_over():
+            return
+        self.master.add_atoms(atoms)
+        if self.has_pairs:
+            self._add_pairs(self._cheapest_pairs(self.pair_cost, math.inf, 6))
         noise = np.random.default_rng(0).normal(size=n)
         for size in (1e-4, 0.2):
-            self._linearise(size * noise - np.log(self.upper), _near_corners(n), keep_all=True)
-        self.master.solve()
+            self._linearise(size * noise - np.log(self.upper), _Starts(n), keep_all=True)
+        self._solve()
 
     def _add_pairs(self, which: npt.NDArray[np.int64]) -> int:
         first, second, share = (part[which] for part in self.pairs)
@@ -189,40 +211,49 @@ class _Search:
         shares = np.stack([share, 1 - share], axis=1)
         return self.master.add_atoms(list(zip(members, shares, strict=True)))
 
+    def _cheapest_pairs(self, cost: Floats, below: float, count: int) -> npt.NDArray[np.int64]:
+        """Return the numbers of the cheapest pairs of each symbol, as first and as second."""
+        best = np.empty((2, self.polytope.n_x, count), np.int64)
+        for symbol, numbers in zip(self.pairs[:2], best, strict=True):
+            pricing.cheapest(symbol, cost, below, numbers)
+        return np.unique(best[best >= 0])
+
     def _price_pairs(self) -> int:
-        if not self.polytope.is_box:
+        if not self.has_pairs or self._is_over():
             return 0
         first, second, share = self.pairs
         pi = self.master.pi
         net = self.pair_cost - share * pi[first] - (1 - share) * pi[second]
-        good = np.flatnonzero(net < -1e-9)
-        if not good.size:
-            return 0
-        best = _best_per_symbol(first[good], second[good], net[good], self.polytope.n_x, 4)
-        return self._add_pairs(good[best])
+        return self._add_pairs(self._cheapest_pairs(net, -1e-9, 4))
 
-    def _linearise(self, pi: Floats, starts: Floats, *, keep_all: bool = False) -> int:
+    def _linearise(self, pi: Floats, starts: "_Starts", *, keep_all: bool = False) -> int:
         """Add what successive linearisation finds; return the number of new atoms and cuts."""
-        if not len(starts):
-            return 0
-        polytope = self.polytope
+        polytope, new = self.polytope, 0
 
-        def part(some: Floats) -> tuple[Floats, Floats]:
-            if self.left <= 0:
-                return some[:0], np.zeros(0)
+        def part(which: range) -> tuple[Floats, Floats]:
+            if self._is_over():
+                return np.zeros((0, polytope.n_x)), np.zeros(0)
             return pricing.linearise(
                 lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo,
-                polytope.inner_hi, pi, some, *polytope.start, _STEPS, _PIVOTS,
+                polytope.inner_hi, pi, starts.points(which), *polytope.start, _STEPS, _PIVOTS,
             )  # fmt: skip
 
-        parts = np.split(starts, range(STEP, len(starts), STEP))
-        found = in_order(part, parts, self.jobs)
-        points = np.concatenate([some for some, _ in found])
-        values = np.concatenate([some for _, some in found])
-        if not self.is_proving:  # there, a tangent dropped would be met again
-            polytope.drop_idle(points[np.isfinite(values)])
-        good = np.isfinite(values) if keep_all else values < -_TOLERANCE
-        return self._admit(points[good])
+        step = programs_at_once(polytope)
+        room = max(step, _MOST_ENTRIES // polytope.n_x // step * step)
+        batches = _ranges(range(len(starts)), room)
+        for batch in batches:
+            if self._is_over():
+                break
+            found = in_order(part, _ranges(batch, step), self.jobs)
+            points = np.concatenate([some for some, _ in found])
+            values = np.concatenate([some for _, some in found])
+            if self._is_over():
+                break
+            if not self.is_proving:  # there, a tangent dropped would be met again
+                polytope.drop_idle(points[np.isfinite(values)], patience=3 * len(batches))
+            good = np.isfinite(values) if keep_all else values < -_TOLERANCE
+            new += self._admit(points[good])
+        return new
 
     def _admit(self, points: Floats) -> int:
         """Add points that the criterion allows; cut off, or pull back, those that it does not."""
@@ -230,18 +261,19 @@ class _Search:
             return 0
         if self.polytope.is_box:
             return self.master.add(points)
-        outside = _excess(self.polytope, points) > 0
+        lifts = self.polytope.lifts(points)
+        outside = _excess(self.polytope, lifts) > 0
         new = self.master.add(points[~outside]) if (~outside).any() else 0
         if outside.any():
-            beyond = points[outside]
-            shares = _shares_inside(self.polytope, beyond)
-            lifts = self.polytope.lifts(beyond)
+            beyond, lifts = points[outside], lifts[:, outside]
+            shares = _shares_inside(self.polytope, lifts)
             near = lifts
             if not self.polytope.is_polyhedral:
-                new += self.master.add(_toward(self.polytope, beyond, shares))
+                p_x = self.polytope.p_x
+                new += self.master.add(p_x + shares[:, None] * (beyond - p_x))
                 # Tangents just outside the boundary are the deepest.
-                edge = _shares_inside(self.polytope, beyond, is_exact=True)
-                near = self.polytope.lifts(_toward(self.polytope, beyond, edge + 1e-6 * (1 - edge)))
+                edge = _shares_inside(self.polytope, lifts, is_exact=True)
+                near = _toward(self.polytope, lifts, edge + 1e-6 * (1 - edge))
             chosen = _spread(near, np.argsort(shares), 40)
             new += self.polytope.cut(near[:, chosen], lifts[:, chosen])
         return new
@@ -254,6 +286,8 @@ class _Search:
             members, shares = np.zeros((n, 3), np.int64), np.zeros((n, 3))
             values = np.zeros(n)
             for first in range(offset, n, parts):
+                if self._is_over():
+                    break
                 pricing.triples(
                     polytope.rows, *polytope.inner, self.master.pi, first, 1e-7,
                     members, shares, values,
@@ -264,27 +298,41 @@ class _Search:
 
         parts = 8
         found = np.concatenate(in_order(part, range(parts), self.jobs))
-        return self.master.add(found) + self._linearise(self.master.pi, found) if len(found) else 0
+        if not len(found):
+            return 0
+        return self.master.add(found) + self._linearise(self.master.pi, _Starts(found=found))
+
+    def _improve_by_triples(self) -> None:
+        """Price triples while that pays, where there are not too many of them."""
+        polytope = self.polytope
+        if not (polytope.is_box and 20 < polytope.n_x <= 400 and len(polytope.lift) > 2):
+            return
+        for _ in range(20):
+            before = self.master.cost
+            if self._is_over() or not self._price_triples() or not self._solve():
+                return
+            self._converge(3)
+            if before - self.master.cost < 1e-5 * self.entropy:
+                return
 
     def _converge(self, rounds: int) -> None:
         """Price pairs to the end, then by successive linearisation, until neither finds any."""
         for _ in range(rounds):
             while self._price_pairs():
-                self.master.solve()
-            starts = np.concatenate([_near_corners(self.polytope.n_x), self.master.used_points()])
+                if not self._solve():
+                    return
+            starts = _Starts(self.polytope.n_x, self.master.used())
             if not self._linearise(self.master.pi, starts):
                 break
             before = self.master.cost
-            self.master.solve()
-            self._tell()
-            if self.is_stopped or before - self.master.cost < self.worthwhile:
+            if not self._solve() or self._tell() or before - self.master.cost < self.worthwhile:
                 break
 
     # ---- the whole
 
     def run(self) -> Outcome:
         """Improve atoms and bound in turn until they are close enough or time is up."""
-        if self.polytope.is_box and self.polytope.n_x <= _SMALL:
+        if self.has_pairs and self.polytope.n_x <= _SMALL:
             found = self._by_pairs()
             if found is not None:
                 return found
@@ -293,7 +341,13 @@ class _Search:
         with suppress(SolverFailed):
             self._improve()
         return Outcome(
-            self.master.used(), self.bound, self.duals, self.floor, self.nodes, self.tangents
+            self.master.used() if self.nmi > 0 else [],
+            self.bound,
+            self.duals,
+            self.floor,
+            self.nodes,
+            self.tangents,
+            self.is_stopped,
         )
 
     def _improve(self) -> None:
@@ -303,19 +357,12 @@ class _Search:
             if self.master.artificial < 1e-10 or self.master.price > 1e3 or self.is_stopped:
                 break
             self.master.raise_price()
-            self.master.solve()
-        self.master.close_artificial()
-        self.master.solve()
-        self._converge(30)
-        if self.polytope.is_box and 20 < self.polytope.n_x <= 400 and len(self.polytope.lift) > 2:
-            for _ in range(20):
-                before = self.master.cost
-                if self.is_stopped or not self._price_triples():
-                    break
-                self.master.solve()
-                self._converge(3)
-                if before - self.master.cost < 1e-5 * self.entropy:
-                    break
+            self._solve()
+        if not self._is_over():
+            self.master.close_artificial()
+            if self._solve():
+                self._converge(30)
+        self._improve_by_triples()
         self._close_gap()
 
     def _close_gap(self) -> None:
@@ -325,9 +372,10 @@ class _Search:
         target = max(goal, 0.05 * self.master.cost)
         most_nodes, stalls = 2_000_000, 0
         while self.bound - self.nmi > self.gap and stalls < 8 and most_nodes < 10**9:
+            if self._is_over():
+                return
             proof = self._prove(target, most_nodes)
-            self._tell()
-            if self.is_stopped:
+            if self._tell():
                 return
             new = self._learn(proof)
             lowest = -float(proof.values.min(initial=0.0))
@@ -346,18 +394,17 @@ class _Search:
         """Make atoms and tangents of the points that a proof met; return how many were new."""
         rows = len(self.polytope.rows)
         points = proof.points[np.argsort(proof.values)[:500]]
-        new = self._linearise(self.master.pi, proof.points)
+        new = self._linearise(self.master.pi, _Starts(found=proof.points))
         if self.polytope.is_box:
             new += self._admit(self._inside(points))
         else:
             if not self.polytope.is_polyhedral and rows > _MANY_ROWS:
                 self.polytope.drop_idle(proof.points, patience=8)
             new += self._admit(points)
-        if new:
-            self.master.solve()
+        if new and self._solve():
             self._converge(4)
-        if len(self.polytope.rows) > rows and self.left > 0:
-            tighter = coordinate_bounds(self.polytope, self.jobs)
+        if len(self.polytope.rows) > rows and not self._is_over():
+            tighter = coordinate_bounds(self.polytope, self.jobs, self.deadline)
             self.upper = np.minimum(self.upper, tighter)
             self.upper_tangents = tuple(
                 dict.fromkeys([*self.upper_tangents, *self.polytope.tangents])
@@ -367,14 +414,9 @@ class _Search:
     def _prove(self, target: float, most_nodes: int) -> Proof:
         """Bound what the duals leave below zero, and keep the better upper bound."""
         pi = self.master.pi
-
-        def is_over() -> bool:
-            self._tell()
-            return self.is_stopped
-
         proof = prove_floor(
             self.polytope, pi, -target, self.upper,
-            jobs=self.jobs, most_nodes=most_nodes, is_over=is_over,
+            jobs=self.jobs, most_nodes=most_nodes, is_over=self._tell,
         )  # fmt: skip
         self.nodes += proof.nodes
         floor = proof.floor - _ROOM
@@ -392,21 +434,28 @@ class _Search:
         return np.asarray(points[inside])
 
 
-def split_support(lift: Floats, members: npt.NDArray[np.int64], shares: Floats) -> list[Atom]:
+def split_support(
+    lift: Floats,
+    members: npt.NDArray[np.int64],
+    shares: Floats,
+    is_over: Callable[[], bool] = lambda: False,
+) -> list[Atom]:
     """Return atoms of the same lift, most with independent columns, that mix to this one.
 
     Along a direction that keeps the lift, both ends are reached where a share becomes 0; entropy
     is concave, so they are together no worse. Ends at supports of at most rank P(s|x), but for one
-    atom that is left over of a large block.
+    atom that is left over of a large block, or where time runs out.
     """
-    if len(members) == 1:
+    if len(members) == 1 or is_over():
         return [(members, shares)]
+    if len(members) - len(lift) > _MOST_HALVINGS:
+        return _peeled(lift, members, shares, is_over)
     _, sizes, directions = np.linalg.svd(lift[:, members])
     rank = int((sizes > 1e-9 * sizes[0]).sum())
     if rank == len(members):
         return [(members, shares)]
     if len(members) - rank > _MOST_HALVINGS:
-        return _peeled(lift, members, shares)
+        return _peeled(lift, members, shares, is_over)
     direction = directions[-1]
     out = []
     for sign in (1.0, -1.0):
@@ -414,7 +463,7 @@ def split_support(lift: Floats, members: npt.NDArray[np.int64], shares: Floats) 
         if moved is None:
             return [(members, shares)]
         kept = moved > _NOTHING
-        out += split_support(lift, members[kept], moved[kept] / moved[kept].sum())
+        out += split_support(lift, members[kept], moved[kept] / moved[kept].sum(), is_over)
     return out
 
 
@@ -426,7 +475,9 @@ def _moved(shares: Floats, direction: Floats) -> Floats | None:
     return np.asarray(shares + (shares[falls] / -direction[falls]).min() * direction)
 
 
-def _peeled(lift: Floats, members: npt.NDArray[np.int64], shares: Floats) -> list[Atom]:
+def _peeled(
+    lift: Floats, members: npt.NDArray[np.int64], shares: Floats, is_over: Callable[[], bool]
+) -> list[Atom]:
     """Take extreme atoms off, as much of each as there is, and return them and what is left.
 
     Halving would give two to the number of symbols.
@@ -435,7 +486,9 @@ def _peeled(lift: Floats, members: npt.NDArray[np.int64], shares: Floats) -> lis
     for _ in range(_MOST_PEELED):
         if len(members) <= len(lift):
             break
-        end = _extreme(lift[:, members], shares)
+        end = _extreme(lift[:, members], shares, is_over)
+        if end is None:
+            break
         used = end > 0
         out.append((members[used], end[used]))
         rest = shares - (shares[used] / end[used]).min() * end
@@ -446,10 +499,15 @@ def _peeled(lift: Floats, members: npt.NDArray[np.int64], shares: Floats) -> lis
     return [*out, (members, shares)]
 
 
-def _extreme(columns: Floats, shares: Floats) -> Floats:
-    """Return shares of the same lift on at most |S| of the columns (Caratheodory's reduction)."""
+def _extreme(columns: Floats, shares: Floats, is_over: Callable[[], bool]) -> Floats | None:
+    """Return shares of the same lift on at most |S| of the columns (Caratheodory's reduction).
+
+    None when time runs out.
+    """
     end, n_s = shares.copy(), len(columns)
     while True:
+        if is_over():
+            return None
         used = np.flatnonzero(end > _NOTHING)
         if len(used) <= n_s:
             break
@@ -464,66 +522,81 @@ def _extreme(columns: Floats, shares: Floats) -> Floats:
     return np.asarray(end / end.sum())
 
 
-def _near_corners(n: int) -> Floats:
-    points = np.full((n, n), 0.02 / n)
-    np.fill_diagonal(points, 1.0)
-    return points
+class _Starts:
+    """Points to start from, made when asked for: one near each corner, then atoms, then others."""
+
+    def __init__(
+        self,
+        corners: int = 0,
+        atoms: Sequence[tuple[float, Atom]] = (),
+        found: Floats | None = None,
+    ) -> None:
+        self.corners, self.atoms = corners, atoms
+        self.found = np.zeros((0, corners)) if found is None else found
+
+    def __len__(self) -> int:
+        return self.corners + len(self.atoms) + len(self.found)
+
+    def points(self, which: range) -> Floats:
+        """Return the points of these numbers, (k, |X|)."""
+        if not (self.corners or self.atoms):
+            return np.ascontiguousarray(self.found[which.start : which.stop])
+        n = self.corners
+        points = np.zeros((len(which), n))
+        for row, k in zip(points, which, strict=True):
+            if k < n:
+                row[:] = 0.02 / n
+                row[k] = 1.0
+            else:
+                members, shares = self.atoms[k - n][1]
+                row[members] = shares
+        return points
 
 
-def _best_per_symbol(
-    first: npt.NDArray[np.int64],
-    second: npt.NDArray[np.int64],
-    cost: Floats,
-    n: int,
-    count: int,
-) -> npt.NDArray[np.int64]:
-    """Return the numbers of the `count` cheapest pairs of each symbol, as first and as second."""
-    best = []
-    for symbol in (first, second):
-        order = np.lexsort((cost, symbol))
-        sorted_symbol = symbol[order]
-        starts = np.searchsorted(sorted_symbol, np.arange(n))
-        rank = np.arange(len(order)) - starts[sorted_symbol]
-        best.append(order[rank < count])
-    return np.unique(np.concatenate(best))
+def _ranges(which: range, size: int) -> list[range]:
+    """Return the numbers in pieces of a size."""
+    return [which[k : k + size] for k in range(0, len(which), size)]
 
 
 def _spread(points: Floats, order: npt.NDArray[np.int64], most: int) -> list[int]:
     """Return the first points (|S|, k) in an order that differ by a few percent of lift - 1."""
     chosen = list[int]()
+    scale = 0.03 * np.abs(points - 1).max(axis=0)
     for k in order.tolist():
-        scale = 0.03 * np.abs(points[:, k] - 1).max()
-        if all(np.abs(points[:, k] - points[:, other]).max() > scale for other in chosen):
+        off = np.abs(points[:, chosen] - points[:, k : k + 1]).max(axis=0)
+        if (off > scale[k]).all():
             chosen.append(k)
             if len(chosen) == most:
                 break
     return chosen
 
 
-def _excess(polytope: Polytope, points: Floats, hair: float = MARGIN / 2) -> Floats:
-    """Return how far the leakage of each posterior is beyond its budget, less a hair."""
+def _excess(polytope: Polytope, lifts: Floats, hair: float = MARGIN / 2) -> Floats:
+    """Return how far the leakage of each lift vector is beyond its budget, less a hair."""
     criterion = polytope.criterion
-    lower, upper = criterion.leakage(np.maximum(polytope.lifts(points), 0.0), polytope.joint.p_s)
-    out = np.full(len(points), -math.inf)
+    lower, upper = criterion.leakage(np.maximum(lifts, 0.0), polytope.joint.p_s)
+    out = np.full(lifts.shape[1], -math.inf)
     for leakage, side in ((lower, criterion.lower), (upper, criterion.upper)):
         if not math.isinf(side):
             out = np.maximum(out, leakage - side + min(hair, 2e-4 * side))
     return out
 
 
-def _shares_inside(polytope: Polytope, points: Floats, *, is_exact: bool = False) -> Floats:
-    """Return how far from P_X (lift 1) toward each point the criterion allows to go, in [0, 1].
+def _shares_inside(polytope: Polytope, lifts: Floats, *, is_exact: bool = False) -> Floats:
+    """Return how far from P_X toward each lift vector the criterion allows to go, in [0, 1].
 
     Unless exact, far enough inside that entries too small to be kept may be dropped.
     """
-    low, high = np.zeros(len(points)), np.ones(len(points))
+    low, high = np.zeros(lifts.shape[1]), np.ones(lifts.shape[1])
     for _ in range(50):
         middle = (low + high) / 2
-        between = _toward(polytope, points, middle)
+        between = _toward(polytope, lifts, middle)
         inside = _excess(polytope, between, 0.0 if is_exact else 1e-7) <= 0
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return low
 
 
-def _toward(polytope: Polytope, points: Floats, share: Floats) -> Floats:
-    return np.asarray(polytope.p_x + share[:, None] * (points - polytope.p_x))
+def _toward(polytope: Polytope, lifts: Floats, share: Floats) -> Floats:
+    """Return the lift vectors so far from that of P_X toward these: lifts are linear in v."""
+    center = (polytope.lift @ polytope.p_x)[:, None]
+    return np.asarray(center + share * (lifts - center))

@@ -50,6 +50,7 @@ class Master:
         self.solver.passModel(model)
         self.infinity = highspy.kHighsInf
         self.optimal = highspy.HighsModelStatus.kOptimal
+        self.out_of_time = highspy.HighsModelStatus.kTimeLimit
         self.atoms: list[Atom] = []
         self._seen: set[tuple[bytes, bytes]] = set()
         self._add([(np.array([x]), np.ones(1)) for x in range(n)], np.full(n, price))
@@ -83,18 +84,27 @@ class Master:
             self._add(new, costs)
         return len(new)
 
-    def solve(self) -> float:
-        """Solve; set beta, pi and the cost, H(X|Y) in nats."""
+    def solve(self, seconds: float = math.inf) -> bool:
+        """Solve; set beta, pi and the cost, H(X|Y) in nats. Tell whether there was time for it.
+
+        Without, they stay as they were.
+        """
+        # The solver counts the time of all its runs.
+        limit = min(self.solver.getRunTime() + max(seconds, 0.0), self.infinity)
+        self.solver.setOptionValue("time_limit", limit)
         self.solver.run()
-        if self.solver.getModelStatus() != self.optimal:
+        if self.solver.getModelStatus() not in (self.optimal, self.out_of_time):
             self.solver.clearSolver()  # once more, not from the last basis
             self.solver.run()
-        if self.solver.getModelStatus() != self.optimal:
+        status = self.solver.getModelStatus()
+        if status == self.out_of_time:
+            return False
+        if status != self.optimal:
             raise SolverFailed("the linear program that mixes atoms was not solved.")
         solution = self.solver.getSolution()
         self.beta, self.pi = np.array(solution.col_value), np.array(solution.row_dual) / self.p_x
         self.cost = float(self.solver.getInfo().objective_function_value)
-        return self.cost
+        return True
 
     @property
     def artificial(self) -> float:
@@ -120,14 +130,6 @@ class Master:
             if k >= self.n and (self.beta[k] * shares / self.p_x[members]).max() > _NONE:
                 out.append((float(self.beta[k]), (members, shares)))
         return out
-
-    def used_points(self) -> Floats:
-        """Return the atoms that carry mass as posteriors, (k, |X|)."""
-        used = self.used()
-        points = np.zeros((len(used), self.n))
-        for row, (_, (members, shares)) in zip(points, used, strict=True):
-            row[members] = shares
-        return points
 
 
 def _atom_of(v: Floats) -> Atom:

@@ -1,16 +1,48 @@
 """Subset merging: Algorithm 1 of the paper, in the form that keeps the guarantee."""
 
+from typing import NamedTuple
+
 from lowlift.audit import risky_symbols
+from lowlift.certificates import Certificate
 from lowlift.criteria import Criterion
+from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import Grower, Progress, grower_for, release_blocks
+from lowlift.mechanisms.blocks import (
+    Grower,
+    Progress,
+    bound_on_partitions,
+    grower_for,
+    kernels_of,
+    partitions_certificate,
+    release_blocks,
+    started,
+)
 from lowlift.release import Release
 
-__all__ = ["merge_subsets", "repaired", "subset_merging"]
+__all__ = [
+    "Merged",
+    "join_at_once",
+    "merge_subsets",
+    "release_merged",
+    "repaired",
+    "stopped_certificate",
+    "subset_merging",
+]
+
+
+class Merged(NamedTuple):
+    """Blocks as numbers of symbols, together all of X; and whether time ran out on the way."""
+
+    blocks: list[list[int]]
+    is_stopped: bool
 
 
 def subset_merging(
-    joint: Joint, criterion: Criterion, *, progress: Progress | None = None
+    joint: Joint,
+    criterion: Criterion,
+    *,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Merge high-risk symbols into small blocks that the criterion allows (Algorithm 1).
 
@@ -25,6 +57,9 @@ def subset_merging(
         P(s, x).
     criterion
         What every output must satisfy.
+    time_limit
+        Seconds; then what is left becomes one block, joined by others until it is allowed. None:
+        no limit.
     progress
         Called with the number of high-risk symbols placed and their number, now and then.
 
@@ -32,6 +67,12 @@ def subset_merging(
     -------
     Release
         Its partition has one block per output; low-risk symbols that were not needed stay alone.
+        When time ran out it has a certificate that says so, with a bound on all partitions.
+
+    Raises
+    ------
+    InvalidInput
+        For a time_limit below 0.
 
     Guarantee
         The release satisfies the criterion by the exact audit, for every joint and every budget:
@@ -48,19 +89,41 @@ def subset_merging(
     >>> release.partition, release.audit.is_satisfied
     (Partition([['a', 'b'], ['c']]), True)
     """
-    blocks = merge_subsets(joint, criterion, progress)
-    return release_blocks(joint, criterion, blocks, "subset_merging")
+    deadline = started(time_limit, *kernels_of(criterion))
+    found = merge_subsets(joint, criterion, progress, deadline)
+    return release_merged(joint, criterion, found, "subset_merging", time_limit)
+
+
+def release_merged(
+    joint: Joint, criterion: Criterion, found: Merged, mechanism: str, seconds: float | None
+) -> Release:
+    """Return the audited release of the blocks; if they were stopped, a certificate says so."""
+    certificate = stopped_certificate(joint, criterion, found, seconds)
+    return release_blocks(joint, criterion, found.blocks, mechanism, certificate)
+
+
+def stopped_certificate(
+    joint: Joint, criterion: Criterion, found: Merged, seconds: float | None
+) -> Certificate | None:
+    """Return what is known of blocks that were stopped; None for others."""
+    if not found.is_stopped:
+        return None
+    bound = bound_on_partitions(joint, risky_symbols(joint, criterion))
+    return partitions_certificate(joint, found.blocks, bound, stopped_after=seconds)
 
 
 def merge_subsets(
-    joint: Joint, criterion: Criterion, progress: Progress | None = None
-) -> list[list[int]]:
-    """Return the blocks of Algorithm 1 as numbers of symbols; together they are all of X."""
+    joint: Joint,
+    criterion: Criterion,
+    progress: Progress | None = None,
+    deadline: Deadline | None = None,
+) -> Merged:
+    """Return the blocks of Algorithm 1; see `subset_merging`."""
     risky = risky_symbols(joint, criterion)
     high, low = risky.nonzero()[0].tolist(), (~risky).nonzero()[0].tolist()
     alone = [[x] for x in low]
     if not high:
-        return alone
+        return Merged(alone, is_stopped=False)
     done = 0
 
     def placed(count: int) -> None:
@@ -69,10 +132,12 @@ def merge_subsets(
         if progress is not None:
             progress(done, len(high))
 
-    blocks, allowed = grower_for(joint, criterion, placed).cover(high)
+    grower = grower_for(joint, criterion, placed, deadline)
+    blocks, allowed = grower.cover(high)
     if allowed:
-        return blocks + alone
-    return repaired(grower_for(joint, criterion), blocks, alone)
+        return Merged(blocks + alone, is_stopped=False)
+    grower.progress = lambda _: None
+    return Merged(repaired(grower, blocks, alone), grower.is_stopped)
 
 
 def repaired(grower: Grower, blocks: list[list[int]], alone: list[list[int]]) -> list[list[int]]:
@@ -80,8 +145,24 @@ def repaired(grower: Grower, blocks: list[list[int]], alone: list[list[int]]) ->
     *rest, last = blocks
     allowed = grower.holds(last)
     for more in (rest, alone):
-        if more and not allowed:
+        if more and not (allowed or grower.is_stopped):
             pool = grower.pool(more)
             allowed = grower.absorb(last, pool)
             more[:] = pool.rest()
+    if grower.is_stopped:
+        join_at_once(grower, last, rest, alone)
     return [*rest, last, *alone]
+
+
+def join_at_once(grower: Grower, block: list[int], *others: list[list[int]]) -> None:
+    """Let the block join others, 1, 2, 4, ... at a time, until it is allowed: all of X is."""
+    count = 1
+    while not grower.holds(block):
+        left = count
+        for more in others:
+            taken = more[-left:] if left else []
+            del more[len(more) - len(taken) :]
+            for other in taken:
+                block.extend(other)
+            left -= len(taken)
+        count *= 2

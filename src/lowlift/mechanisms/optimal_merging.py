@@ -1,6 +1,5 @@
 """Optimal merging: the best partition of X whose blocks a criterion allows."""
 
-import time
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -8,11 +7,17 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import risky_symbols
-from lowlift.certificates import Certificate
 from lowlift.criteria import Criterion, verdicts
+from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.kernels.compilation import prepare
-from lowlift.mechanisms.blocks import kept_by, release_blocks
+from lowlift.mechanisms.blocks import (
+    bound_on_partitions,
+    kept_by,
+    kernels_of,
+    partitions_certificate,
+    release_blocks,
+    started,
+)
 from lowlift.mechanisms.merging import merge_subsets
 from lowlift.release import Release
 
@@ -25,12 +30,13 @@ Groups: TypeAlias = Sequence[Sequence[int]]
 PROVEN_SYMBOLS = 18
 #: Symbols or groups that one step of the local search arranges anew.
 _NEIGHBOURHOOD = 11
-_CHUNK = 1 << 15
+#: Subsets judged, and searched, between two questions for the time.
+_CHUNK = 1 << 12
 #: More than the rounding of a sum of at most 18 gains, over H(X).
 _ROUNDING = 1e-12
 
 
-def optimal_merging(joint: Joint, criterion: Criterion, time_limit: float = 60.0) -> Release:
+def optimal_merging(joint: Joint, criterion: Criterion, time_limit: float | None = 60.0) -> Release:
     """Return the allowed partition of X that keeps the most information.
 
     A partition keeps I(X;Y) = H(Y), a sum over blocks; so the best one of up to 18 symbols is found
@@ -45,7 +51,7 @@ def optimal_merging(joint: Joint, criterion: Criterion, time_limit: float = 60.0
     criterion
         What every output must satisfy.
     time_limit
-        Seconds for the search beyond 18 symbols.
+        Seconds; then the best partition so far is returned, and the certificate says so.
 
     Returns
     -------
@@ -53,11 +59,16 @@ def optimal_merging(joint: Joint, criterion: Criterion, time_limit: float = 60.0
         With ``certificate.is_optimal``: whether it is the best partition, proven. If not, the
         certificate's bound is the simple one that no high-risk symbol can stay alone.
 
+    Raises
+    ------
+    InvalidInput
+        For a time_limit below 0.
+
     Guarantee
         Satisfies the criterion by the exact audit; never below `subset_merging`.
 
     Cost
-        O(3**|X|) time and O(2**|X| |S|) memory up to 18 symbols.
+        O(3**|X|) time and O(2**|X| |S|) memory up to 18 symbols (some 2 s for 18).
 
     Examples
     --------
@@ -67,58 +78,61 @@ def optimal_merging(joint: Joint, criterion: Criterion, time_limit: float = 60.0
     >>> release.partition, release.certificate.is_optimal
     (Partition([['a', 'b'], ['c']]), True)
     """
-    prepare("merging", "partitions")  # compiling is no part of the time limit
-    start = time.monotonic()
-    greedy = merge_subsets(joint, criterion)
+    deadline = started(time_limit, *kernels_of(criterion), "partitions")
     risky = risky_symbols(joint, criterion)
-    is_proven = joint.n_x <= PROVEN_SYMBOLS or not risky.any()
-    blocks = greedy
-    if risky.any():
-        if is_proven:
-            blocks = _best_arrangement(joint, criterion, [[x] for x in range(joint.n_x)]) or greedy
+    greedy, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
+    blocks, is_proven = greedy, not risky.any()
+    if not is_proven and not is_stopped:
+        if joint.n_x <= PROVEN_SYMBOLS:
+            alone = [[x] for x in range(joint.n_x)]
+            best, is_proven = _best_arrangement(joint, criterion, alone, deadline)
+            blocks, is_stopped = best or greedy, not is_proven
         else:
-            blocks = _improve(joint, criterion, greedy, start + time_limit)
+            blocks, is_stopped = _improve(joint, criterion, greedy, deadline)
     if kept_by(joint, blocks) < kept_by(joint, greedy):  # by rounding alone
         blocks = greedy
-    bound = kept_by(joint, blocks) if is_proven else _bound_alone(joint, risky)
-    nmi = min(1.0, bound / joint.entropy_x + _ROUNDING) if joint.entropy_x else 1.0
-    certificate = Certificate("partitions", nmi, is_proven)
+    bound = kept_by(joint, blocks) if is_proven else bound_on_partitions(joint, risky)
+    certificate = partitions_certificate(
+        joint, blocks, bound, is_optimal=is_proven, stopped_after=time_limit if is_stopped else None
+    )
     return release_blocks(joint, criterion, blocks, "optimal_merging", certificate)
 
 
-def _bound_alone(joint: Joint, risky: Bools) -> float:
-    """Bound the information of every allowed partition: a high-risk symbol has company.
-
-    A block with x and another symbol loses at least ``p(x) log((p(x) + p_min) / p(x))`` on x.
-    """
-    p = joint.p_x[risky]
-    return joint.entropy_x - float((p * np.log1p(joint.p_x.min() / p)).sum())
-
-
-def _best_arrangement(joint: Joint, criterion: Criterion, groups: Groups) -> list[list[int]] | None:
-    """Return the allowed partition of the groups that keeps the most information, if any is."""
-    prepare("partitions")
+def _best_arrangement(
+    joint: Joint, criterion: Criterion, groups: Groups, deadline: Deadline
+) -> tuple[list[list[int]] | None, bool]:
+    """Return the best allowed partition of the groups, if any is; and whether all were covered."""
     from lowlift.kernels import partitions
 
     columns = np.stack([joint.masses[:, list(group)].sum(axis=1) for group in groups], axis=1)
     sums = partitions.subset_sums(columns)
     p_y = sums.sum(axis=0) / joint.total
     p_y[0] = 1.0  # the empty set, which is never a block
-    _, masks, count = partitions.best_partition(
-        _allowed(joint, criterion, groups, sums), -p_y * np.log(p_y)
-    )
-    if not count:
-        return None
-    return [
-        [x for k, group in enumerate(groups) if mask >> k & 1 for x in group]
-        for mask in masks[:count].tolist()
+    allowed = _allowed(joint, criterion, groups, sums, deadline)
+    if allowed is None:
+        return None, False
+    gain, value = -p_y * np.log(p_y), np.full(p_y.size, -np.inf)
+    block = np.zeros(p_y.size, np.int32)
+    value[0] = 0.0
+    for first in range(1, p_y.size, _CHUNK):
+        if deadline.is_over:
+            return None, False
+        partitions.extend(allowed, gain, value, block, first, min(first + _CHUNK, p_y.size))
+    masks = partitions.blocks_of(block)
+    found = [
+        [x for k, group in enumerate(groups) if mask >> k & 1 for x in group] for mask in masks
     ]
+    return found or None, True
 
 
 def _allowed(
-    joint: Joint, criterion: Criterion, groups: Groups, sums: npt.NDArray[np.float64]
-) -> Bools:
-    """Return per set of groups, by bit mask, whether it may be a block."""
+    joint: Joint,
+    criterion: Criterion,
+    groups: Groups,
+    sums: npt.NDArray[np.float64],
+    deadline: Deadline,
+) -> Bools | None:
+    """Return per set of groups, by bit mask, whether it may be a block; None when time ran out."""
 
     def members(mask: int) -> list[int]:
         return [x for k, group in enumerate(groups) if mask >> k & 1 for x in group]
@@ -126,6 +140,8 @@ def _allowed(
     out = np.zeros(sums.shape[1], np.bool_)
     is_all = sum(len(group) for group in groups) == joint.n_x
     for first in range(1, len(out), _CHUNK):
+        if deadline.is_over:
+            return None
         last = min(first + _CHUNK, len(out))
         part = sums[:, first:last]
 
@@ -145,22 +161,27 @@ def _allowed(
 
 
 def _improve(
-    joint: Joint, criterion: Criterion, blocks: Groups, deadline: float
-) -> list[list[int]]:
-    """Return a partition that no arrangement of a few of its blocks was seen to improve."""
+    joint: Joint, criterion: Criterion, blocks: Groups, deadline: Deadline
+) -> tuple[list[list[int]], bool]:
+    """Return a partition that no arrangement of a few of its blocks was seen to improve.
+
+    Also tells whether time ran out before that.
+    """
     rng = np.random.default_rng(0)
     current = [list(block) for block in blocks]
     failures = 0
-    while failures < 100 + 4 * len(current) and time.monotonic() < deadline:
+    while failures < 100 + 4 * len(current):
+        if deadline.is_over:
+            return current, True
         groups, chosen = _neighbourhood(joint, current, rng)
         before = [current[k] for k in chosen]
-        after = _best_arrangement(joint, criterion, groups)
+        after, _ = _best_arrangement(joint, criterion, groups, deadline)
         if after and kept_by(joint, after) > kept_by(joint, before) + _ROUNDING:
             current = [b for k, b in enumerate(current) if k not in chosen] + after
             failures = 0
         else:
             failures += 1
-    return current
+    return current, False
 
 
 def _neighbourhood(

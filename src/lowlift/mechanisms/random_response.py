@@ -9,17 +9,20 @@ from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate, State, cores
 from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion
+from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
-from lowlift.kernels.compilation import prepare
 from lowlift.mechanisms.balanced import balanced_channel
-from lowlift.mechanisms.blocks import kept_by, release_blocks
+from lowlift.mechanisms.blocks import kept_by, release_blocks, started
 from lowlift.mechanisms.master import Mixture
 from lowlift.mechanisms.merging import merge_subsets
 from lowlift.polytope import Polytope
 from lowlift.release import Release
 
-__all__ = ["check_convex", "random_response", "round_atoms"]
+__all__ = ["AFTERWARDS", "check_convex", "random_response", "round_atoms"]
+
+#: Seconds per symbol of X that rounding and the audit take, after the search.
+AFTERWARDS = 1e-4
 
 
 def random_response(
@@ -27,7 +30,7 @@ def random_response(
     criterion: Criterion,
     *,
     gap: float = 1e-6,
-    time_limit: float = 60.0,
+    time_limit: float | None = 60.0,
     jobs: int | None = None,
     progress: Callable[[State], object] | None = None,
 ) -> Release:
@@ -47,7 +50,8 @@ def random_response(
     gap
         Stop when the proven bound on NMI is this close.
     time_limit
-        Seconds; then the best so far is returned with the bound so far.
+        Seconds; then the best so far is returned with the bound so far, and the certificate's
+        `stopped_after` says so. None: no limit.
     jobs
         Threads; default: all cores. A result stopped by `gap` does not depend on it.
     progress
@@ -76,7 +80,10 @@ def random_response(
     (0.84951, True)
     """
     check_convex(criterion)
-    for name, value in (("gap", gap), ("time_limit", time_limit)):
+    for name, value in (
+        ("gap", gap),
+        ("time_limit", math.inf if time_limit is None else time_limit),
+    ):
         if not isinstance(value, int | float) or not value > 0:
             raise InvalidInput(f"{name} must be positive; got {value!r}.")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
@@ -85,25 +92,23 @@ def random_response(
         certificate = Certificate("mechanisms", 1.0, is_optimal=True, gap=0.0)
         alone = [[x] for x in range(joint.n_x)]
         return release_blocks(joint, criterion, alone, "random_response", certificate)
-    # What is compiled on first use does not count as search.
-    prepare("merging", "search")
+    whole = started(time_limit, "merging", "search")
     from lowlift.mechanisms.column_generation import optimise
 
-    blocks = merge_subsets(joint, criterion)
+    deadline = whole.earlier(AFTERWARDS * joint.n_x)
+    blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
     if math.isinf(joint.lift_error):  # cells so small that no float polytope can be trusted
-        trivial = Certificate("mechanisms", 1.0, is_optimal=False)
+        trivial = Certificate(
+            "mechanisms", 1.0, is_optimal=False, stopped_after=time_limit if is_stopped else None
+        )
         return release_blocks(joint, criterion, blocks, "random_response", trivial)
     polytope = Polytope(joint, criterion)
-    found = optimise(polytope, blocks, gap, time_limit, jobs or cores(), progress)
-    candidates = [round_atoms(joint, criterion, found.atoms, "random_response")]
-    if is_tight(criterion):
-        channel = balanced_channel(joint, found.atoms)
-        candidates.append(Release.of(joint, channel, criterion, mechanism="random_response"))
-    allowed = [other for other in candidates if other and other.audit.is_satisfied]
-    release = max(allowed, key=lambda other: other.audit.nmi, default=None)
-    if release is None or release.audit.mutual_information < kept_by(joint, blocks):
-        release = release_blocks(joint, criterion, blocks, "random_response")
+    found = optimise(polytope, blocks, gap, deadline, jobs or cores(), progress)
+    release = _best_release(joint, criterion, found.atoms, blocks, whole)
     reached = found.upper_bound - release.audit.nmi
+    stopped_after = None
+    if found.is_stopped and reached > gap:
+        stopped_after = time_limit if deadline.is_over else deadline.elapsed
     certificate = Certificate(
         "mechanisms",
         found.upper_bound,
@@ -113,8 +118,24 @@ def random_response(
         floor=found.floor,
         nodes=found.nodes,
         tangents=found.tangents,
+        stopped_after=stopped_after,
     )
     return release.with_certificate(certificate)
+
+
+def _best_release(
+    joint: Joint, criterion: Criterion, atoms: Mixture, blocks: list[list[int]], deadline: Deadline
+) -> Release:
+    """Return the mixture as a release that is allowed; the blocks where they keep more."""
+    candidates = [round_atoms(joint, criterion, atoms, "random_response", deadline)]
+    if atoms and is_tight(criterion):
+        channel = balanced_channel(joint, atoms, deadline)
+        candidates.append(Release.of(joint, channel, criterion, mechanism="random_response"))
+    allowed = [other for other in candidates if other and other.audit.is_satisfied]
+    release = max(allowed, key=lambda other: other.audit.nmi, default=None)
+    if release is None or release.audit.mutual_information < kept_by(joint, blocks):
+        return release_blocks(joint, criterion, blocks, "random_response")
+    return release
 
 
 def check_convex(criterion: Criterion) -> None:
@@ -138,9 +159,9 @@ def is_tight(criterion: Criterion) -> bool:
 
 
 def round_atoms(
-    joint: Joint, criterion: Criterion, atoms: Mixture, mechanism: str
+    joint: Joint, criterion: Criterion, atoms: Mixture, mechanism: str, deadline: Deadline
 ) -> Release | None:
-    """Return the atoms as integer weights that pass the exact audit; None if they do not.
+    """Return the atoms as integer weights that pass the exact audit; None if they do not in time.
 
     Each row P(y|x) is rounded down to a denominator of 2**48, and the rest goes to its largest
     entry. An output too small to survive that is folded into a larger one, which convexity allows.
@@ -151,6 +172,8 @@ def round_atoms(
         verdict = release.audit
         if verdict.is_satisfied:
             return release
+        if deadline.is_over:
+            return None
         # Fold the smallest output that fails into the largest that does not.
         failing = np.flatnonzero(~verdict.allowed)
         if len(failing) == len(weights):

@@ -5,13 +5,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
+from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import Grower, grower_for, release_blocks
+from lowlift.mechanisms.blocks import (
+    Grower,
+    grower_for,
+    kept_by,
+    kernels_of,
+    partition_of,
+    release_blocks,
+    started,
+)
 from lowlift.mechanisms.master import Mixture
 from lowlift.mechanisms.merging import merge_subsets
-from lowlift.mechanisms.random_response import check_convex, round_atoms
+from lowlift.mechanisms.random_response import AFTERWARDS, check_convex, round_atoms
 from lowlift.partition import Partition
 from lowlift.polytope import Polytope
 from lowlift.release import Release
@@ -20,11 +30,16 @@ __all__ = ["subset_random_response"]
 
 #: Blocks are small: they are solved to this gap of their own NMI.
 _GAP = 1e-6
+#: Seconds for one block, when there is no other limit.
 _SECONDS = 20.0
 
 
 def subset_random_response(
-    joint: Joint, criterion: Criterion, *, partition: Partition | None = None
+    joint: Joint,
+    criterion: Criterion,
+    *,
+    partition: Partition | None = None,
+    time_limit: float | None = None,
 ) -> Release:
     """Apply the optimal random response to each block of a partition (Algorithm 2).
 
@@ -40,16 +55,20 @@ def subset_random_response(
         A convex criterion, as for `random_response`.
     partition
         Blocks of all of X; default: those of `subset_merging`.
+    time_limit
+        Seconds; then the blocks that are left stay merged. None: 20 seconds for each block.
 
     Returns
     -------
     Release
-        Its partition has the blocks as they were joined.
+        Its partition has the blocks as they were joined. When time ran out it has a certificate
+        that says so.
 
     Raises
     ------
     InvalidInput
-        For a criterion that is not convex, or a partition that is not one of X.
+        For a criterion that is not convex, a partition that is not one of X, or a time_limit
+        below 0.
 
     Guarantee
         Satisfies the criterion by the exact audit; never below merging the same blocks.
@@ -66,23 +85,55 @@ def subset_random_response(
     True
     """
     check_convex(criterion)
+    whole = started(time_limit, *kernels_of(criterion), "search")
+    deadline, is_stopped = whole.earlier(AFTERWARDS * joint.n_x), False
     if partition is None:
-        blocks = merge_subsets(joint, criterion)
+        blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
     else:
         channel = Channel.from_partition(joint, partition)
         blocks = _joined(
             grower_for(joint, criterion), [channel.atom(y)[0] for y in range(channel.n_y)]
         )
-    merged = release_blocks(joint, criterion, blocks, "subset_random_response")
-    if math.isinf(joint.lift_error):  # cells so small that no float polytope can be trusted
-        return merged
-    atoms: Mixture = []
-    for block in blocks:
-        atoms += _respond(joint, criterion, block)
-    release = round_atoms(joint, criterion, atoms, "subset_random_response")
-    if release is None or release.audit.nmi < merged.audit.nmi:
-        return merged
-    return release.with_partition(merged.partition)
+    release: Release | None = None
+    if not math.isinf(joint.lift_error):  # else no float polytope can be trusted
+        atoms, is_cut = _respond_to_all(joint, criterion, blocks, deadline)
+        is_stopped = is_stopped or is_cut
+        release = round_atoms(joint, criterion, atoms, "subset_random_response", whole)
+    if release is None or release.audit.mutual_information < kept_by(joint, blocks):
+        release = release_blocks(joint, criterion, blocks, "subset_random_response")
+    release = release.with_partition(partition_of(joint, blocks))
+    if not is_stopped:
+        return release
+    certificate = Certificate(
+        "mechanisms",
+        1.0,
+        is_optimal=False,
+        gap=1.0 - release.audit.nmi,
+        stopped_after=whole.elapsed if time_limit is None else time_limit,
+    )
+    return release.with_certificate(certificate)
+
+
+def _respond_to_all(
+    joint: Joint, criterion: Criterion, blocks: list[list[int]], deadline: Deadline
+) -> tuple[Mixture, bool]:
+    """Return the atoms of all blocks, and whether time ran out on one of them.
+
+    Each has an equal share of the time; what some leave over, the others have.
+    """
+    found: list[Mixture] = [[] for _ in blocks]
+    pending = list(range(len(blocks)))
+    while pending:
+        cut = []
+        for k, number in enumerate(pending):
+            left = deadline.left
+            share = _SECONDS if math.isinf(left) else left / (len(pending) - k)
+            found[number], is_cut = _respond(joint, criterion, blocks[number], Deadline(share))
+            cut += [number] if is_cut else []
+        if len(cut) == len(pending) or deadline.is_over or math.isinf(deadline.left):
+            break
+        pending = cut
+    return [atom for some in found for atom in some], bool(cut)
 
 
 def _joined(grower: Grower, blocks: Sequence[list[int]]) -> list[list[int]]:
@@ -96,14 +147,23 @@ def _joined(grower: Grower, blocks: Sequence[list[int]]) -> list[list[int]]:
     return out
 
 
-def _respond(joint: Joint, criterion: Criterion, block: list[int]) -> Mixture:
-    """Return the atoms of the block's optimal random response, in numbers and masses of X."""
-    mass = float(joint.p_x[block].sum())
+def _respond(
+    joint: Joint, criterion: Criterion, block: list[int], deadline: Deadline
+) -> tuple[Mixture, bool]:
+    """Return the atoms of the block's best random response, and whether time ran out.
+
+    Their numbers and masses are those of X.
+    """
+    mass, numbers = float(joint.p_x[block].sum()), np.array(block)
+    merged: Mixture = [(mass, (numbers, joint.p_x[numbers] / mass))]
     if len(block) == 1:
-        return [(mass, (np.array(block), np.ones(1)))]
+        return merged, False
+    if deadline.is_over:
+        return merged, True
     from lowlift.mechanisms.column_generation import optimise
 
-    polytope = Polytope(joint, criterion, block)
-    found = optimise(polytope, [range(len(block))], _GAP, _SECONDS, 1)
-    numbers = np.array(block)
-    return [(mass * beta, (numbers[members], shares)) for beta, (members, shares) in found.atoms]
+    found = optimise(Polytope(joint, criterion, block), [range(len(block))], _GAP, deadline, 1)
+    if not found.atoms:
+        return merged, True
+    atoms = [(mass * beta, (numbers[members], shares)) for beta, (members, shares) in found.atoms]
+    return atoms, found.is_stopped

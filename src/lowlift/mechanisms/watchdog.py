@@ -10,7 +10,13 @@ from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.exact import integers_of
 from lowlift.joint import Joint, Label
-from lowlift.mechanisms.blocks import grower_for, release_blocks
+from lowlift.mechanisms.blocks import grower_for, kernels_of, release_blocks, started
+from lowlift.mechanisms.merging import (
+    Merged,
+    join_at_once,
+    release_merged,
+    stopped_certificate,
+)
 from lowlift.release import Release
 
 __all__ = ["watchdog"]
@@ -21,6 +27,8 @@ def watchdog(
     criterion: Criterion,
     outputs: int | Sequence[float] = 1,
     repair: bool = True,
+    *,
+    time_limit: float | None = None,
 ) -> Release:
     """Publish low-risk symbols unchanged and randomise X_H without regard to x (equation 8).
 
@@ -40,6 +48,9 @@ def watchdog(
         When X_H merged still breaks the criterion, let it take in low-risk symbols, one at a time
         by least risk. Without repair the set is released as the paper prints it, and the audit
         says so.
+    time_limit
+        Seconds for the repair; then low-risk symbols are taken in many at a time, and a certificate
+        says so. None: no limit.
 
     Guarantee
         With repair the release satisfies the criterion by the exact audit, for every joint and
@@ -60,18 +71,23 @@ def watchdog(
            [0. , 0. , 1. ]])
     """
     weights = _weights(outputs)
+    deadline = started(time_limit, *kernels_of(criterion))
     risky = risky_symbols(joint, criterion)
     block, low = np.flatnonzero(risky).tolist(), np.flatnonzero(~risky).tolist()
     alone = [[x] for x in low]
     if not block:
         return release_blocks(joint, criterion, alone, "watchdog")
+    is_stopped = False
     if repair:
-        grower = grower_for(joint, criterion)
+        grower = grower_for(joint, criterion, deadline=deadline)
         pool = grower.pool(alone)
         grower.absorb(block, pool)
-        alone = pool.rest()
+        alone, is_stopped = pool.rest(), grower.is_stopped
+        if is_stopped:
+            join_at_once(grower, block, alone)
+    found = Merged([block, *alone], is_stopped)
     if len(weights) == 1:
-        return release_blocks(joint, criterion, [block, *alone], "watchdog")
+        return release_merged(joint, criterion, found, "watchdog", time_limit)
     denominator = sum(weights)
     block.sort()
     names = [joint.x_labels[x] for x in block]
@@ -82,7 +98,8 @@ def watchdog(
     # A symbol may itself be called so: then the outputs are numbered.
     unique = len(set(labels)) == len(labels)
     channel = Channel.from_atoms(joint, atoms, denominator, labels if unique else range(len(atoms)))
-    return Release.of(joint, channel, criterion, mechanism="watchdog")
+    certificate = stopped_certificate(joint, criterion, found, time_limit)
+    return Release.of(joint, channel, criterion, mechanism="watchdog", certificate=certificate)
 
 
 def _weights(outputs: int | Sequence[float]) -> list[int]:

@@ -105,3 +105,5 @@ class Point:
     max_lift_leakage: float
     is_satisfied: bool
     seconds: float
+    #: Whether the search was stopped before it ended by itself.
+    is_stopped: bool = False

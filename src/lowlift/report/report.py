@@ -19,6 +19,7 @@ from lowlift.figures import (
     legend,
     panel_svg,
 )
+from lowlift.guarantees import stopped_note
 from lowlift.measures import bayes_vulnerability
 from lowlift.report import lifts, limits, outputs, tradeoffs
 from lowlift.report.notions import ends_of, notions
@@ -198,6 +199,11 @@ class Report:
         """What is proven that no mechanism keeps more than; None when nothing is."""
         proven = self.certificate
         return None if proven is None or proven.scope != "mechanisms" else proven.upper_bound
+
+    @property
+    def stopped_note(self) -> str | None:
+        """How far a search came that was stopped; None when it ended by itself."""
+        return stopped_note(self.certificate)
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -11,9 +11,10 @@ from lowlift.criteria import ALIP, LDP, LIP, AlphaLift, Chi2Lift, Criterion, L1L
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.mechanisms.merging import subset_merging
-from lowlift.mechanisms.optimal_merging import optimal_merging
+from lowlift.mechanisms.optimal_merging import PROVEN_SYMBOLS, optimal_merging
 from lowlift.mechanisms.random_response import random_response
 from lowlift.mechanisms.subset_random_response import subset_random_response
+from lowlift.mechanisms.tightened import tightened_merging
 from lowlift.mechanisms.watchdog import watchdog
 from lowlift.release import Release
 
@@ -115,6 +116,8 @@ class Chosen:
 
     name: str
     reason: str
+    #: Whether "auto" chose it: then a looser budget must not keep less.
+    is_auto: bool = False
 
 
 def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
@@ -140,13 +143,14 @@ def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
         _refuse_hours(size, seconds)
         return Chosen(name, "asked for")
     if is_convex and cells <= _MOST_CELLS["random-response"]:
-        return Chosen("random-response", f"{size}: small enough for the optimum")
+        return Chosen("random-response", f"{size}: small enough for the optimum", is_auto=True)
     if is_convex and cells <= _MOST_CELLS["subset-random-response"]:
         reason = f"{size}: too many for the optimum in a minute"
-        return Chosen("subset-random-response", reason)
+        return Chosen("subset-random-response", reason, is_auto=True)
     _refuse_hours(size, seconds)
     why = "too many to randomise" if is_convex else f"{criterion} is not convex"
-    return Chosen("subset-merging", f"{size}; {why}")
+    merging = "optimal-merging" if joint.n_x <= PROVEN_SYMBOLS else "subset-merging"
+    return Chosen(merging, f"{size}; {why}", is_auto=True)
 
 
 def _refuse_hours(size: str, seconds: float) -> None:
@@ -165,14 +169,19 @@ def released_by(
     time_limit: float = 60.0,
     progress: Progress | None = None,
 ) -> Release:
-    """Run the mechanism; searches stop after `time_limit` seconds with the best so far."""
+    """Run the mechanism; searches stop after `time_limit` seconds with the best so far.
+
+    What "auto" chose keeps no less when all budgets are raised by one factor, if it ends in time:
+    the optimum does not (up to its gap of 1e-6), and merging takes the best of tighter budgets.
+    """
+    merge = tightened_merging if chosen.is_auto else subset_merging
     run: Mapping[str, Callable[[Joint, Criterion], Release]] = {
-        "watchdog": watchdog,
-        "subset-merging": subset_merging,
+        "watchdog": functools.partial(watchdog, time_limit=time_limit),
+        "subset-merging": functools.partial(merge, time_limit=time_limit),
         "optimal-merging": functools.partial(optimal_merging, time_limit=time_limit),
         "random-response": functools.partial(
             random_response, time_limit=time_limit, progress=progress
         ),
-        "subset-random-response": subset_random_response,
+        "subset-random-response": functools.partial(subset_random_response, time_limit=time_limit),
     }
     return run[chosen.name](joint, criterion)

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
 from lowlift.files import write_bytes, write_text
 from lowlift.joint import Joint
+from lowlift.release import Release
 from lowlift.report import Point
 from lowlift.report.tradeoffs import curve_panels, split_of
 from lowlift.tables import open_table
@@ -175,7 +176,8 @@ def tradeoff_of(
     criterion, epsilons, splits, alpha
         See `bounds_of`.
     mechanisms
-        Names of `MECHANISMS`.
+        Names of `MECHANISMS`; with "auto" no point keeps less than one at a tighter budget of the
+        same split.
     time_limit
         Seconds for each search, which then gives the best so far.
     progress
@@ -184,21 +186,46 @@ def tradeoff_of(
     """
     bounds = bounds_of(criterion, epsilons, splits, alpha)
     tasks = [(name, bound) for name in mechanisms for bound in bounds]
-    points = []
-    for k, (name, bound) in enumerate(tasks):
-        points.append(_point(name, joint, bound, time_limit))
-        if progress is not None and progress(k + 1, len(tasks)) is False:
+    # By rising budget, so that "auto" can take what a tighter one kept.
+    order = sorted(range(len(tasks)), key=lambda k: tasks[k][1].epsilon)
+    points, best = dict[int, Point](), dict[tuple[str, str], Release]()
+    for done, k in enumerate(order, start=1):
+        name, bound = tasks[k]
+        start = time.perf_counter()
+        chosen = choose(name, joint, bound.criterion)
+        release = released_by(chosen, joint, bound.criterion, time_limit=time_limit)
+        if chosen.is_auto:
+            key = name, str(bound.split)
+            release = best[key] = _better(release, best.get(key))
+        points[k] = _point(chosen.name, release, bound, time.perf_counter() - start)
+        if progress is not None and progress(done, len(tasks)) is False:
             break
-    return points
+    return [points[k] for k in sorted(points)]
 
 
-def _point(name: str, joint: Joint, bound: Bound, time_limit: float) -> Point:
-    start = time.perf_counter()
-    chosen = choose(name, joint, bound.criterion)
-    release = released_by(chosen, joint, bound.criterion, time_limit=time_limit)
+def _better(release: Release, tighter: Release | None) -> Release:
+    """Return the release, or the channel of one at a tighter budget where that keeps more."""
+    if tighter is None or tighter.audit.nmi <= release.audit.nmi:
+        return release
+    other = Release.of(
+        release.joint,
+        tighter.channel,
+        release.criterion,
+        partition=tighter.partition,
+        mechanism=tighter.mechanism,
+    )
+    if not other.audit.is_satisfied:
+        return release
+    known = release.certificate
+    if known is None:
+        return other
+    return other.with_certificate(replace(known, gap=known.upper_bound - other.audit.nmi))
+
+
+def _point(mechanism: str, release: Release, bound: Bound, seconds: float) -> Point:
     audit, certificate = release.audit, release.certificate
     return Point(
-        chosen.name,
+        mechanism,
         str(bound.criterion),
         bound.split,
         bound.epsilon,
@@ -207,7 +234,8 @@ def _point(name: str, joint: Joint, bound: Bound, time_limit: float) -> Point:
         audit.min_lift_leakage,
         audit.max_lift_leakage,
         audit.is_satisfied,
-        time.perf_counter() - start,
+        seconds,
+        certificate is not None and certificate.is_stopped,
     )
 
 
@@ -248,10 +276,11 @@ def read_curve(path: str | os.PathLike[str]) -> list[Point]:
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             rows = csv.reader(file)
-            if next(rows, None) != list(kinds):
+            # Files written before searches said that they stopped have one column less.
+            if next(rows, None) not in (list(kinds), list(kinds)[:-1]):
                 raise InvalidInput(f"{name} must be a curve that lowlift tradeoff wrote as .csv.")
             for row in rows:
-                texts = zip(kinds.values(), row, strict=True)
+                texts = zip(list(kinds.values())[: max(len(row), len(kinds) - 1)], row, strict=True)
                 points.append(Point(*(readers[kind](text) for kind, text in texts)))
     except OSError as error:
         raise InvalidInput(f"{name} cannot be read: {error.strerror}.") from error

