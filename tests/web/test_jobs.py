@@ -5,15 +5,15 @@ import os
 import re
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from playwright.sync_api import expect
 
 from lowlift.web.jobs import Job
 from web import tasks
 from web.processes import is_alive, workers
-from web.serving import problem_of, token_of, upload
+from web.serving import problem_of, settled, token_of, until, until_page, upload
 
 #: Seconds that something may take that takes parts of one.
 PATIENCE = 60.0
@@ -32,8 +32,9 @@ async def finished(function, *arguments):
 
 
 async def first_step(job):
-    while not job.steps:
-        await job.change(1.0)
+    async with asyncio.timeout(PATIENCE):
+        while not job.steps:
+            await job.change(1.0)
     return job.steps[0]
 
 
@@ -116,7 +117,9 @@ def test_a_job_that_is_cancelled_before_it_starts_never_runs():
     async def story():
         job = Job(tasks.sleep_long)
         job.cancel()
-        await asyncio.sleep(1.0)
+        async with asyncio.timeout(PATIENCE):
+            while Path(job._folder).exists():  # removed when its process has ended
+                await asyncio.sleep(0.05)
         return job
 
     job = run(story())
@@ -178,18 +181,9 @@ def search(client, table):
     """Start a search that takes long; return the part of the page that tells of it, and its id."""
     key = upload(client, "long.csv", table.read_bytes()).headers["location"]
     address = f"{key}&s=s&x=x&mechanism=random-response"
-    while True:
-        page = client.get(address, headers={"HX-Request": "true"}).text
-        if "no release can keep more" in page:
-            return page, re.search(r"/jobs/([^/]+)/events", page)[1]
-        assert "data-events" in page, page
-
-
-def until(condition, seconds=PATIENCE):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    part = {"HX-Request": "true"}
+    page = until_page(client, address, "no release can keep more", headers=part)
+    return page, re.search(r"/jobs/([^/]+)/events", page)[1]
 
 
 class Listener:
@@ -219,9 +213,7 @@ def test_two_sessions_do_not_block_each_other(server, client, long_table):
     with server.client() as other:
         token = token_of(other.get("/").text)
         address = other.post("/demo", data={"token": token}).headers["location"]
-        while "data-events" in (answered := other.get(address).text):
-            pass
-        assert 'class="badge"' in answered
+        assert 'class="badge"' in settled(other, address)
         assert not listener.is_over.is_set(), "the search was over before the other was answered"
     client.post(f"/jobs/{job}/cancel", data={"token": token_of(page)})
     listener.join()
@@ -258,7 +250,11 @@ def test_a_closed_tab_ends_its_job(server, visit, client, long_table):
     expect(visit.page.locator("#result > .working")).to_be_visible()
     running = workers(server) & before
     assert running
-    time.sleep(7)  # longer than the server waits for a tab: this one is open
+    # Longer than the server waits for a tab: this one is open.
+    progress = visit.page.locator("#result > .working .progress")
+    shown = int(re.search(r"(\d+) s\.", progress.inner_text())[1])
+    later = "|".join(str(shown + 4 + more) for more in range(60))
+    expect(progress).to_contain_text(re.compile(rf" ({later}) s\."))
     expect(visit.page.locator("#result > .working")).to_be_visible()
     assert running & workers(server)
     visit.page.close()
