@@ -43,12 +43,14 @@ class Server:
         Of the command.
     limits
         By their names; None for those of the command.
+    environment
+        Further variables.
     has_password
         Whether it asks for a password, so that every test can have its own session, or says a
         link that works once.
     """
 
-    def __init__(self, folder, *arguments, limits=SHORT, has_password=True):
+    def __init__(self, folder, *arguments, limits=SHORT, has_password=True, **environment):
         short = "/tmp" if len(tempfile.gettempdir()) > 40 else None
         self.temporary = Path(tempfile.mkdtemp(prefix="ll-", dir=short))
         self.password = secrets.token_urlsafe(12)
@@ -66,7 +68,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=os.environ | {"TMPDIR": str(self.temporary)},
+            env=os.environ | {"TMPDIR": str(self.temporary)} | environment,
         )
         self.lines = []
         for line in self.process.stdout:

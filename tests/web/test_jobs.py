@@ -12,8 +12,9 @@ from playwright.sync_api import expect
 
 from lowlift.web.jobs import Job
 from web import tasks
+from web.browsing import Visit
 from web.processes import is_alive, workers
-from web.serving import problem_of, settled, token_of, until, until_page, upload
+from web.serving import Server, clinic, problem_of, settled, token_of, until, until_page, upload
 
 #: Seconds that something may take that takes parts of one.
 PATIENCE = 60.0
@@ -117,12 +118,10 @@ def test_a_job_that_is_cancelled_before_it_starts_never_runs():
     async def story():
         job = Job(tasks.sleep_long)
         job.cancel()
-        async with asyncio.timeout(PATIENCE):
-            while Path(job._folder).exists():  # removed when its process has ended
-                await asyncio.sleep(0.05)
         return job
 
     job = run(story())
+    until(lambda: not Path(job._folder).exists())  # removed when its process has ended
     assert job.state == "cancelled"
     assert not job.steps
 
@@ -205,6 +204,33 @@ class Listener:
     def join(self):
         self._thread.join(PATIENCE)
         assert self.is_over.is_set()
+
+
+def test_tables_are_read_while_the_solvers_compile(chromium, tmp_path):
+    (tmp_path / "numba").mkdir()
+    server = Server(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "numba"))
+    try:
+        with server.client() as client:
+            address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+            columns = settled(client, address)
+            assert "zip" in columns
+            chosen = f"{address}&s=disease&x=zip&mechanism=random-response"
+            page = until_page(client, chosen, "Published as they are")
+            assert "the bound would not hold" in page
+            assert 'data-events="/compiling"' in page
+            assert "Cancel</button>" not in page
+            with client.stream("GET", "/compiling") as stream:
+                first = next(line for line in stream.iter_lines() if line.startswith("data:"))
+            assert "compiled once per machine" in first
+            visit = Visit(chromium, server, client, viewport={"width": 390, "height": 844})
+            visit.go(chosen)
+            progress = visit.page.locator("#result > .working")
+            expect(progress).to_contain_text("compiled once per machine")
+            expect(progress.get_by_role("progressbar", name="Solvers compiled")).to_be_visible()
+            visit.check()
+            visit.close()
+    finally:
+        server.stop()
 
 
 def test_two_sessions_do_not_block_each_other(server, client, long_table):

@@ -123,7 +123,7 @@ class Access:
 
     def _pause(self, guesser: _Guesser) -> float:
         """Return the seconds that the next wrong guess costs a client."""
-        return self._limits.wrong_password_seconds * 2 ** min(guesser.n_wrong, _MOST_DOUBLED)
+        return self._limits.wrong_password_seconds * 2.0 ** min(guesser.n_wrong, _MOST_DOUBLED)
 
     def _hashed(self, password: str) -> bytes:
         text = password.encode("utf-8", "surrogatepass")

@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from lowlift.errors import LowliftError
-from lowlift.web import following, jobs, publishing, routes, visitors
+from lowlift.web import following, jobs, publishing, routes, visitors, warm
 from lowlift.web.access import Access
 from lowlift.web.connections import Connections
 from lowlift.web.guard import Guard
@@ -63,6 +63,7 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         jobs.prepare()
+        sessions.compile(warm.compile_all)
         clock = asyncio.create_task(_sweep(sessions, connections, limits))
         yield
         clock.cancel()

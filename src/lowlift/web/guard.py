@@ -1,4 +1,4 @@
-"""Who may talk to the server: its own pages, under its own name, briefly; and what they may load."""
+"""Who may talk to the server: its own pages, under its own name; and what they may load."""
 
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -79,22 +79,14 @@ class Guard:
                 headers["Cache-Control"] = "no-cache" if is_static else "no-store"
             await send(message)
 
-        headers = Headers(scope=scope)
-        refusal = self._refusal(headers, scope["method"], scope["path"])
+        refusal = self._refusal(Headers(scope=scope), scope["method"], scope["path"])
         if refusal:
             await _answer(secured, 403, refusal)
             return
-        if "content-length" in headers and "transfer-encoding" in headers:
-            await _answer(secured, 400, "A request has one length.", closes=True)
-            return
         try:
-            # An upload is read by its page, which asks for the session first.
-            if scope["path"] != "/upload":
-                whole = await self._read(scope, receive, secured)
-                if whole is None:
-                    return
-                receive = whole
-            await self._app(scope, receive, secured)
+            whole = await self._read(scope, receive, secured)
+            if whole is not None:
+                await self._app(scope, whole, secured)
         except ClientDisconnect:
             pass  # whoever asked is gone
         except Exception as error:  # noqa: BLE001 (answered already; its text may hold data)
@@ -115,6 +107,11 @@ class Guard:
     async def _read(self, scope: _Message, receive: _Receive, send: _Send) -> _Receive | None:
         """Read a request; return what gives it to the application, or None when it is refused."""
         request = HTTPConnection(scope)
+        if {"content-length", "transfer-encoding"} <= {*request.headers}:
+            await _answer(send, 400, "A request has one length.", closes=True)
+            return None
+        if scope["path"] == "/upload":  # read by its page, which asks for the session first
+            return receive
         if "transfer-encoding" in request.headers:
             await _answer(send, 411, "A form says how long it is.", closes=True)
             return None

@@ -50,6 +50,8 @@ class Session:
     last_seen: float = field(default_factory=time.monotonic)
     #: The publications of each table, by its id and what was asked: kept as long as the table is.
     publications: dict[str, dict[Hashable, Job]] = field(default_factory=dict)
+    #: The work of the whole server that searches wait for; None when they need not.
+    compiling: Job | None = None
     #: The points of trade-off curves, by what they have in common.
     points: dict[Setting, Any] = field(default_factory=dict)
     _jobs: OrderedDict[Hashable, Job] = field(default_factory=OrderedDict)
@@ -110,6 +112,11 @@ class Session:
         self._jobs.move_to_end(key)
         found.last_seen = time.monotonic()
         return found
+
+    def found(self, key: Hashable) -> Any:
+        """Return the result of the job of this key; None when there is none."""
+        job = self._jobs.get(key)
+        return None if job is None else job.result
 
     def publish(
         self, table: str, key: Hashable, is_again: bool, work: Callable[[], tuple[Any, ...]]
@@ -218,6 +225,11 @@ class Sessions:
     def __init__(self, folder: Path, given: SessionTable | None) -> None:
         self._folder, self._given = folder, given
         self._sessions: dict[str, Session] = {}
+        self._compiling: Job | None = None
+
+    def compile(self, function: Callable[..., Any]) -> None:
+        """Start the job that searches wait for."""
+        self._compiling = Job(function, folder=self._folder)
 
     def start(self, before: str = "") -> str:
         """Return the cookie of a new session, in place of the one that a browser had before.
@@ -239,6 +251,7 @@ class Sessions:
         folder = self._folder / name
         folder.mkdir(mode=0o700)
         session = self._sessions[cookie] = Session(folder)
+        session.compiling = self._compiling
         if self._given is not None:
             session.tables["given"] = self._given
         return cookie
@@ -261,3 +274,5 @@ class Sessions:
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
+        if self._compiling is not None:
+            self._compiling.cancel()

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from lowlift import workflow
+from lowlift.audit import audit
+from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.figures.page import render
 from lowlift.files import write_text
@@ -28,6 +30,7 @@ __all__ = [
     "inspect",
     "pictures",
     "publish",
+    "raw",
 ]
 
 #: Where the reports of a publication are, beside its other files.
@@ -80,6 +83,13 @@ def count(source: Any, engine: str | None, asked: Asked, tell: Tell) -> Counted:
     """Count S by X."""
     del tell
     return Counted(*workflow.count_table(source, asked, engine=engine))
+
+
+def raw(counted: Counted, bound: Criterion, tell: Tell) -> Drawn:
+    """Say what publishing the columns as they are would reveal."""
+    del tell
+    found = audit(counted.joint, Channel.identity(counted.joint), bound)
+    return Drawn(render("lowlift.web", "raw.html", raw=found))
 
 
 def _report(made: Design, setting: Setting, points: Any = ()) -> Report:
