@@ -1,12 +1,11 @@
 """What every job finds loaded, and compiled as soon as that is done.
 
-The server that jobs fork from imports this module, which takes a second or two, and forks jobs at
-once. One of them compiles (`compile_all`), into numba's cache on disk; then the fork server loads
-what was compiled, and later jobs have it from their start.
+The server that jobs fork from imports modules, which takes a second or two, and forks jobs at once.
+One of them compiles (`compile_all`), into a cache on disk; then the fork server loads what was
+compiled, and later jobs have it from their start.
 """
 
 import contextlib
-import math
 import os
 import signal
 import warnings
@@ -14,24 +13,24 @@ from collections.abc import Callable
 from typing import Any
 
 from lowlift import workflow
-from lowlift.criteria import ALIP, LDP, L1Lift
+from lowlift.criteria import ALIP
 from lowlift.datasets import titanic
 from lowlift.errors import LowliftError
+from lowlift.kernels.compilation import observe, prepare
 from lowlift.report import page
 
 __all__ = ["compile_all", "load_when_told"]
 
-_BOUNDS = (ALIP(0.5, 0.5), LDP(1.0), L1Lift(math.inf, 0.5))
-_MECHANISMS = ("subset-merging", "random-response")
+_PARTS = ("merging", "partitions", "search")
 #: The process that imported this module: for jobs, the one that they were forked from.
 _FIRST = os.getpid()
 
 
 def compile_all(tell: Callable[[Any], object]) -> None:
-    """Use every kernel once, and tell the fork server to load them; steps are (done, of, 0)."""
-    total = len(_BOUNDS) * len(_MECHANISMS)
+    """Compile, and tell the fork server to load it; steps are (done, of, 0)."""
     try:
-        _run(lambda done: tell((done, total, 0)))
+        with observe(lambda done, total: tell((done, total, 0))):
+            prepare(*_PARTS)
     finally:
         if os.getppid() == _FIRST:
             os.kill(_FIRST, signal.SIGUSR1)
@@ -39,18 +38,14 @@ def compile_all(tell: Callable[[Any], object]) -> None:
 
 def load_when_told() -> None:
     """Load what was compiled when `compile_all` says so; for the fork server."""
-    signal.signal(signal.SIGUSR1, lambda *_: _run(lambda _: None))
+    signal.signal(signal.SIGUSR1, lambda *_: _load())
 
 
-def _run(told: Callable[[int], object]) -> None:
+def _load() -> None:
+    """Load the kernels, and all that a design and its pictures need."""
     spec = workflow.Spec((), (), "value", "", 0, None)
-    joint, done = titanic(), 0
     with contextlib.suppress(LowliftError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in _MECHANISMS:
-            for bound in _BOUNDS:
-                told(done)
-                made = workflow.design_counted(joint, spec, bound, mechanism=name, time_limit=5.0)
-                done += 1
-        told(done)
+        prepare(*_PARTS)
+        made = workflow.design_counted(titanic(), spec, ALIP(0.5, 0.5))
         page(workflow.report_of(made))
