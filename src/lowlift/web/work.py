@@ -7,6 +7,7 @@ from typing import Any
 
 from lowlift import workflow
 from lowlift.audit import audit
+from lowlift.certificates import State
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.figures.page import render
@@ -14,9 +15,10 @@ from lowlift.files import write_text
 from lowlift.joint import Joint
 from lowlift.report import Report, page
 from lowlift.report.wording import percent
+from lowlift.rounding import percent_at_most
 from lowlift.web.jobs import Tell
 from lowlift.web.places import place_of
-from lowlift.web.settings import Setting
+from lowlift.web.settings import MOST_SECONDS, Setting
 from lowlift.workflow import Asked, Design, Found, Options, Point, Sanitized, Spec
 
 __all__ = [
@@ -100,6 +102,15 @@ def _report(made: Design, setting: Setting, points: Any = ()) -> Report:
 
 def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> Answer:
     """Design a release and say what it promises; the raw table's verdict comes with it."""
+    ends = "at its time limit"
+
+    def told(state: State) -> bool:
+        nonlocal ends
+        goes_on = tell(tuple(state))
+        if not goes_on:
+            ends = "when you stopped it"
+        return goes_on
+
     made = workflow.design_counted(
         counted.joint,
         counted.spec,
@@ -107,14 +118,29 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
         mechanism=setting.mechanism,
         encoding=setting.encoding or None,
         time_limit=setting.seconds,
-        progress=lambda state: tell(tuple(state)),
+        progress=told,
     )
-    report = _report(made, setting)
+    proof = made.release.certificate
+    facts = {
+        "report": _report(made, setting),
+        "made": made,
+        "kept": percent(made.encoded.nmi),
+        "ends": ends if _is_stopped(made) else "",
+        "most": percent_at_most(proof.upper_bound) if proof else "",
+        "setting": setting,
+        "longer": replace(setting, seconds=min(3 * setting.seconds, MOST_SECONDS)),
+    }
     line, html, words = (
-        render("lowlift.web", name, report=report, made=made, kept=percent(made.encoded.nmi))
-        for name in ("line.html", "answer.html", "words.html")
+        render("lowlift.web", name, **facts) for name in ("line.html", "answer.html", "words.html")
     )
     return Answer(made, line, html, words)
+
+
+def _is_stopped(made: Design) -> bool:
+    """Return whether a search ended before it had proven that nothing keeps more."""
+    proof = made.release.certificate
+    is_search = made.chosen.name in {"random-response", "optimal-merging"}
+    return is_search and proof is not None and not proof.is_optimal
 
 
 def pictures(made: Design, setting: Setting, tell: Tell) -> Drawn:
