@@ -127,7 +127,7 @@ class Access:
 
     def _hashed(self, password: str) -> bytes:
         text = password.encode("utf-8", "surrogatepass")
-        return hashlib.scrypt(text, salt=self._salt, n=2**14, r=8, p=1)
+        return hashlib.scrypt(text, salt=self._salt, n=2**13, r=8, p=1)
 
     def _guesser(self, client: Client) -> _Guesser:
         """Return what is known of a client; the oldest that does not wait is forgotten."""
