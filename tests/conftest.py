@@ -9,6 +9,8 @@ import os
 import pytest
 from hypothesis import settings
 
+import needs
+
 settings.register_profile("fast", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("long", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("fast")
@@ -29,3 +31,17 @@ def pytest_runtest_makereport(item, call):
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     return _fail_when_skipped((yield))
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The system's Chromium, driven by Playwright: one for all, as a process has one driver."""
+    path = needs.chromium()
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    flags += ["--disable-component-update", "--disable-sync", "--no-first-run"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=flags)
+        yield browser
+        browser.close()

@@ -2,23 +2,14 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
 
 import lowlift as ll
 from lowlift.report import Report, page
 from lowlift.workflow import report_of
 from people import write_people
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
+# The pages are written once.
+pytestmark = pytest.mark.xdist_group("report_browser")
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +40,8 @@ NAMES = ("audit", "release", "sanitized", "many", "public")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_opens_offline_and_asks_for_nothing(browser, pages, name):
-    context = browser.new_context(offline=True)
+def test_it_opens_offline_and_asks_for_nothing(chromium, pages, name):
+    context = chromium.new_context(offline=True)
     asked, complaints = [], []
     sheet = context.new_page()
     sheet.on("request", lambda request: asked.append(request.url))
@@ -67,8 +58,8 @@ def test_it_opens_offline_and_asks_for_nothing(browser, pages, name):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", NAMES)
-def test_axe_finds_nothing_serious(browser, pages, name, scheme):
-    context = browser.new_context(color_scheme=scheme)
+def test_axe_finds_nothing_serious(chromium, pages, name, scheme):
+    context = chromium.new_context(color_scheme=scheme)
     sheet = context.new_page()
     sheet.goto(pages[name].as_uri())
     found = Axe().run(sheet).response["violations"]
@@ -83,16 +74,16 @@ def test_axe_finds_nothing_serious(browser, pages, name, scheme):
 
 @pytest.mark.parametrize("width", [390, 768, 1200])
 @pytest.mark.parametrize("name", NAMES)
-def test_it_fits_the_screen(browser, pages, name, width):
-    context = browser.new_context(viewport={"width": width, "height": 800})
+def test_it_fits_the_screen(chromium, pages, name, width):
+    context = chromium.new_context(viewport={"width": width, "height": 800})
     sheet = context.new_page()
     sheet.goto(pages[name].as_uri())
     assert sheet.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
 
 
-def test_print_is_light_and_whole(browser, pages):
-    context = browser.new_context(color_scheme="dark")
+def test_print_is_light_and_whole(chromium, pages):
+    context = chromium.new_context(color_scheme="dark")
     sheet = context.new_page()
     sheet.goto(pages["release"].as_uri())
     paint = "getComputedStyle(document.body).backgroundColor"

@@ -5,15 +5,6 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
-CHROMIUM = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
 #: Milliseconds; the first answer of a server compiles.
 PATIENCE = 60_000
 expect.set_options(timeout=PATIENCE)

@@ -1,12 +1,19 @@
 """A real server in a process of its own, and a real browser."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-import needs
-from web.browsing import CHROMIUM, Visit
+from web.browsing import Visit
 from web.serving import Server, clinic, upload, wide
+
+
+def pytest_collection_modifyitems(items):
+    """Keep the tests of a file in one process: they share servers."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(scope="session")
@@ -36,18 +43,6 @@ def clinic_key(client):
 def long_table(tmp_path_factory):
     """A table for which the optimal random response is a search of minutes."""
     return wide(tmp_path_factory.mktemp("wide") / "long.csv", 150, 20)
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """The system's Chromium, driven by Playwright."""
-    path = needs.chromium()
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -2,20 +2,33 @@
 
 import contextlib
 import csv
+import json
 import os
 import random
 import re
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from pathlib import Path
 
 import httpx
 
 #: Values of tables that must stay in them.
 MARKERS = ("MARKERill", "MARKERa")
+#: Seconds that something may take that takes parts of one; the first search compiles.
+PATIENCE = 240.0
+#: Waits of a server that tests need not sit through.
+SHORT = {
+    "wrong_password_seconds": 0.05,
+    "guesses_per_second": 1000,
+    "tab_seconds": 2.0,
+    "sweep_seconds": 0.1,
+}
 
 
 class Server:
@@ -24,20 +37,27 @@ class Server:
     Parameters
     ----------
     folder
-        Empty; its temporary files go there.
+        Its password file goes there. Its temporary files have a folder with a short path: sockets
+        are in it.
     arguments
         Of the command.
+    limits
+        By their names; None for those of the command.
+    environment
+        Further variables.
     has_password
         Whether it asks for a password, so that every test can have its own session, or says a
         link that works once.
     """
 
-    def __init__(self, folder, *arguments, has_password=True):
-        self.folder = folder
-        self.temporary = folder / "tmp"
-        self.temporary.mkdir()
+    def __init__(self, folder, *arguments, limits=SHORT, has_password=True, **environment):
+        short = "/tmp" if len(tempfile.gettempdir()) > 40 else None
+        self.temporary = Path(tempfile.mkdtemp(prefix="ll-", dir=short))
         self.password = secrets.token_urlsafe(12)
-        command = [sys.executable, "-m", "lowlift.cli", "web", "--no-browser", *arguments]
+        script = ["-m", "lowlift.cli", "web"]
+        if limits is not None:
+            script = [str(Path(__file__).with_name("limited.py")), json.dumps(limits)]
+        command = [sys.executable, *script, "--no-browser", *arguments]
         if has_password:
             secret = folder / "password.txt"
             secret.write_text(self.password)
@@ -48,7 +68,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=os.environ | {"TMPDIR": str(self.temporary)},
+            env=os.environ | {"TMPDIR": str(self.temporary)} | environment,
         )
         self.lines = []
         for line in self.process.stdout:
@@ -94,6 +114,8 @@ class Server:
             self.process.wait(30)
         self._reader.join(10)
         self.process.stdout.close()
+        self.left = sorted(path.name for path in self.temporary.rglob("*"))
+        shutil.rmtree(self.temporary, ignore_errors=True)
 
 
 def token_of(page):
@@ -113,10 +135,29 @@ def problem_of(page):
     return found[1].replace("&#39;", "'") if found else ""
 
 
-def settled(client, address):
+def until(condition, seconds=PATIENCE):
+    """Wait for something to become true, and return it."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, condition
+        time.sleep(0.05)
+    return found
+
+
+def settled(client, address, **options):
     """Return a page once no work goes on in it."""
-    while "data-events" in (page := client.get(address).text):
-        pass
+    end = time.monotonic() + PATIENCE
+    while "data-events" in (page := client.get(address, **options).text):
+        assert time.monotonic() < end, page
+    return page
+
+
+def until_page(client, address, words, **options):
+    """Return a page once it says something."""
+    end = time.monotonic() + PATIENCE
+    while words not in (page := client.get(address, **options).text):
+        assert "data-events" in page, page
+        assert time.monotonic() < end, page
     return page
 
 

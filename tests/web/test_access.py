@@ -6,7 +6,6 @@ import shutil
 import ssl
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -79,14 +78,14 @@ def test_links_from_other_pages_are_refused(client, site):
 def test_forms_that_are_no_upload_are_short(client):
     token = token_of(client.get("/").text)
     answer = client.post("/demo", data={"token": token, "more": "x" * 2**21})
-    assert answer.status_code == 403
+    assert answer.status_code == 413
     assert "too long" in answer.text
     chunked = client.post(
         "/demo",
         content=iter([f"token={token}".encode()]),
         headers={"Content-Type": "application/x-www-form-urlencoded"},
     )
-    assert chunked.status_code == 403
+    assert chunked.status_code == 411
 
 
 # Tokens and sessions -----------------------------------------------------------------------------
@@ -186,8 +185,7 @@ def test_the_link_works_once(tmp_path):
     assert len(re.findall("open", server.output)) == 1
 
 
-def test_a_wrong_password_opens_nothing_and_costs_time(server):
-    begin = time.monotonic()
+def test_a_wrong_password_opens_nothing(server):
     with server.visitor() as stranger:
         for guess in ("not the password", ""):
             answer = server.log_in(stranger, guess)
@@ -195,15 +193,12 @@ def test_a_wrong_password_opens_nothing_and_costs_time(server):
             assert "This is not the password" in answer.text
             assert "set-cookie" not in answer.headers
         assert stranger.get("/").status_code == 303
-        # At least: a loaded machine takes longer.
-        assert time.monotonic() - begin > 1.9
         assert server.log_in(stranger, server.password).status_code == 303
 
 
-def test_guesses_sent_side_by_side_take_their_turn(server):
+def test_guesses_sent_side_by_side_are_all_answered(server):
     with server.visitor() as stranger:
         token = token_of(stranger.get("/login").text)
-        begin = time.monotonic()
         with ThreadPoolExecutor(4) as threads:
             wrong = [
                 threads.submit(
@@ -212,8 +207,6 @@ def test_guesses_sent_side_by_side_take_their_turn(server):
                 for k in range(4)
             ]
             assert [each.result().status_code for each in wrong] == [403] * 4
-        # At least: a second each, however many come at once.
-        assert time.monotonic() - begin > 3.9
 
 
 # Headers -----------------------------------------------------------------------------------------
@@ -333,10 +326,9 @@ def test_https_with_a_certificate_of_ones_own(tmp_path):
     command += ["-nodes", "-days", "2", "-subj", "/CN=localhost"]
     command += ["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate]
     subprocess.run(command, check=True, capture_output=True, env=os.environ)
-    (tmp_path / "server").mkdir()
     options = ("--host", "0.0.0.0", "--name", "localhost")
     options += ("--certificate", str(certificate), "--certificate-key", str(key))
-    server = Server(tmp_path / "server", *options)
+    server = Server(tmp_path, *options)
     try:
         assert server.url.startswith("https://localhost:")
         trust = ssl.create_default_context(cafile=str(certificate))
@@ -362,6 +354,7 @@ def test_a_temporary_folder_with_a_long_path_is_refused(tmp_path):
         capture_output=True,
         text=True,
         check=False,
+        timeout=120,
     )
     assert done.returncode == 2
     assert "Set TMPDIR to a shorter one" in done.stderr

@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, urlencode
 import httpx
 import pytest
 
-from web.serving import Server, clinic, token_of, upload
+from web.processes import workers
+from web.serving import Server, clinic, token_of, until, upload
 
 pytest.importorskip("fastapi")
 
@@ -32,14 +33,6 @@ def started(folder, *arguments):
         yield running
     finally:
         running.stop()
-        time.sleep(0.3)  # its last words are read
-        running.process.stdout.close()
-
-
-@pytest.fixture
-def client(server):
-    with server.client() as found:
-        yield found
 
 
 def part(client, path, query):
@@ -98,9 +91,8 @@ def test_an_upload_that_is_cut_off_leaves_nothing(server, client):
     )
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(head.encode() + b"a,b\n" * 50_000)
-        time.sleep(0.5)
-    time.sleep(1)
-    assert "cut.csv" not in files(server)
+        until(lambda: "cut.csv" in files(server))
+    until(lambda: "cut.csv" not in files(server))
 
 
 @pytest.mark.parametrize("letter", ["天", "𠀀"])
@@ -197,19 +189,21 @@ def test_whatever_ends_the_server_in_the_middle_of_work_nothing_stays(tmp_path, 
             part(client, "/look", query)
             data = {"token": token_of(client.get("/").text), "setting": urlencode(query)}
             client.post("/publish", data=data)
-            time.sleep(0.3)
+            until(lambda: workers(running))
         running.process.send_signal(number)
         running.process.wait(20)
-        time.sleep(0.5)
-        assert not list(running.temporary.rglob("*"))
-        assert "Traceback" not in "".join(running.lines)
+        until(lambda: not list(running.temporary.rglob("*")))
+        running.stop()
+        assert "Traceback" not in running.output
 
 
 def test_no_request_is_told_to_telemetry(tmp_path):
     from opentelemetry import trace
 
+    from lowlift.web import Limits
+    from lowlift.web.access import Access
     from lowlift.web.app import create_app
-    from lowlift.web.sessions import Door
+    from lowlift.web.connections import Connections
 
     seen = []
 
@@ -221,8 +215,13 @@ def test_no_request_is_told_to_telemetry(tmp_path):
     script_provider = trace._TRACER_PROVIDER
     trace._TRACER_PROVIDER = Listening()
     try:
+        limits = Limits(upload_bytes=1000)
         app = create_app(
-            tmp_path, Door("a password of many"), hosts=frozenset({"test"}), upload_limit=1000
+            tmp_path,
+            Access("a password of many"),
+            hosts=frozenset({"test"}),
+            limits=limits,
+            connections=Connections(limits),
         )
 
         async def ask():

@@ -5,15 +5,16 @@ import os
 import re
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from playwright.sync_api import expect
 
 from lowlift.web.jobs import Job
 from web import tasks
+from web.browsing import Visit
 from web.processes import is_alive, workers
-from web.serving import problem_of, token_of, upload
+from web.serving import Server, clinic, problem_of, settled, token_of, until, until_page, upload
 
 #: Seconds that something may take that takes parts of one.
 PATIENCE = 60.0
@@ -32,8 +33,9 @@ async def finished(function, *arguments):
 
 
 async def first_step(job):
-    while not job.steps:
-        await job.change(1.0)
+    async with asyncio.timeout(PATIENCE):
+        while not job.steps:
+            await job.change(1.0)
     return job.steps[0]
 
 
@@ -116,10 +118,10 @@ def test_a_job_that_is_cancelled_before_it_starts_never_runs():
     async def story():
         job = Job(tasks.sleep_long)
         job.cancel()
-        await asyncio.sleep(1.0)
         return job
 
     job = run(story())
+    until(lambda: not Path(job._folder).exists())  # removed when its process has ended
     assert job.state == "cancelled"
     assert not job.steps
 
@@ -178,18 +180,9 @@ def search(client, table):
     """Start a search that takes long; return the part of the page that tells of it, and its id."""
     key = upload(client, "long.csv", table.read_bytes()).headers["location"]
     address = f"{key}&s=s&x=x&mechanism=random-response"
-    while True:
-        page = client.get(address, headers={"HX-Request": "true"}).text
-        if "no release can keep more" in page:
-            return page, re.search(r"/jobs/([^/]+)/events", page)[1]
-        assert "data-events" in page, page
-
-
-def until(condition, seconds=PATIENCE):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    part = {"HX-Request": "true"}
+    page = until_page(client, address, "no release can keep more", headers=part)
+    return page, re.search(r"/jobs/([^/]+)/events", page)[1]
 
 
 class Listener:
@@ -213,15 +206,40 @@ class Listener:
         assert self.is_over.is_set()
 
 
+def test_tables_are_read_while_the_solvers_compile(chromium, tmp_path):
+    (tmp_path / "numba").mkdir()
+    server = Server(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "numba"))
+    try:
+        with server.client() as client:
+            address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+            columns = settled(client, address)
+            assert "zip" in columns
+            chosen = f"{address}&s=disease&x=zip&mechanism=random-response"
+            page = until_page(client, chosen, "Published as they are")
+            assert "the bound would not hold" in page
+            assert 'data-events="/compiling"' in page
+            assert "Cancel</button>" not in page
+            with client.stream("GET", "/compiling") as stream:
+                first = next(line for line in stream.iter_lines() if line.startswith("data:"))
+            assert "compiled once per machine" in first
+            visit = Visit(chromium, server, client, viewport={"width": 390, "height": 844})
+            visit.go(chosen)
+            progress = visit.page.locator("#result > .working")
+            expect(progress).to_contain_text("compiled once per machine")
+            expect(progress.get_by_role("progressbar", name="Solvers compiled")).to_be_visible()
+            visit.check()
+            visit.close()
+    finally:
+        server.stop()
+
+
 def test_two_sessions_do_not_block_each_other(server, client, long_table):
     page, job = search(client, long_table)
     listener = Listener(client, job)
     with server.client() as other:
         token = token_of(other.get("/").text)
         address = other.post("/demo", data={"token": token}).headers["location"]
-        while "data-events" in (answered := other.get(address).text):
-            pass
-        assert 'class="badge"' in answered
+        assert 'class="badge"' in settled(other, address)
         assert not listener.is_over.is_set(), "the search was over before the other was answered"
     client.post(f"/jobs/{job}/cancel", data={"token": token_of(page)})
     listener.join()
@@ -249,6 +267,18 @@ def test_the_proven_bound_tightens_and_stop_keeps_the_best(client, long_table):
     assert 'class="badge"' in result
     kept = re.search(r"Information kept</dt><dd><span class=\"value\">([\d.]+)%", result)[1]
     assert float(kept) >= 100 * lows[-1] - 0.1
+    assert "The search stopped when you stopped it, before it was done" in result
+    assert float(re.search(r"no mechanism keeps more than ([\d.]+)%", result)[1]) >= float(kept)
+
+
+def test_a_search_that_stopped_on_time_says_so(client, long_table):
+    key = upload(client, "long.csv", long_table.read_bytes()).headers["location"]
+    address = f"{key}&s=s&x=x&mechanism=random-response&seconds=2"
+    result = settled(client, address, headers={"HX-Request": "true"})
+    assert 'class="badge"' in result
+    assert "The search stopped at its time limit of 2 s, before it was done" in result
+    assert re.search(r"keeps [\d.]+% of the information; .* no mechanism keeps more than", result)
+    assert re.search(r'<a href="/look\?[^"]*seconds=6">search for 6 s</a>', result)
 
 
 def test_a_closed_tab_ends_its_job(server, visit, client, long_table):
@@ -258,7 +288,11 @@ def test_a_closed_tab_ends_its_job(server, visit, client, long_table):
     expect(visit.page.locator("#result > .working")).to_be_visible()
     running = workers(server) & before
     assert running
-    time.sleep(7)  # longer than the server waits for a tab: this one is open
+    # Longer than the server waits for a tab: this one is open.
+    progress = visit.page.locator("#result > .working .progress")
+    shown = int(re.search(r"(\d+) s\.", progress.inner_text())[1])
+    later = "|".join(str(shown + 4 + more) for more in range(60))
+    expect(progress).to_contain_text(re.compile(rf" ({later}) s\."))
     expect(visit.page.locator("#result > .working")).to_be_visible()
     assert running & workers(server)
     visit.page.close()

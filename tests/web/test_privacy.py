@@ -9,7 +9,16 @@ from playwright.sync_api import expect
 
 from web.browsing import Visit, choose, payload, upload_file
 from web.processes import is_alive, workers
-from web.serving import MARKERS, Server, clinic, problem_of, settled, token_of, upload
+from web.serving import (
+    MARKERS,
+    Server,
+    clinic,
+    problem_of,
+    settled,
+    token_of,
+    until_page,
+    upload,
+)
 
 #: Tables that are damaged after rows with markers.
 DAMAGED = {
@@ -116,8 +125,7 @@ def test_nothing_is_left_when_it_ends(tmp_path, long_table, number):
             assert str(table.parent) not in start
             key = upload(client, "long.csv", long_table.read_bytes()).headers["location"]
             address = f"{key}&s=s&x=x&mechanism=random-response"
-            while "no release can keep more" not in client.get(address).text:
-                pass
+            until_page(client, address, "no release can keep more")
             (folder,) = server.temporary.glob("lowlift-web-*")
             assert stat.S_IMODE(folder.stat().st_mode) == 0o700
             running = workers(server)
@@ -125,7 +133,7 @@ def test_nothing_is_left_when_it_ends(tmp_path, long_table, number):
             server.stop(number)
     finally:
         server.stop()
-    assert not list(server.temporary.iterdir())
+    assert not server.left
     assert not [each for each in running if is_alive(each)]
     assert table.exists()
     assert not [word for word in (*MARKERS, "Traceback") if word in server.output]

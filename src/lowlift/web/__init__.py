@@ -1,5 +1,5 @@
 """The local web app: parse, call the workflow, show. Needs ``pip install 'lowlift[web]'``."""
 
-from lowlift.web.server import Address, serve
+from lowlift.web.server import Address, Limits, serve
 
-__all__ = ["Address", "serve"]
+__all__ = ["Address", "Limits", "serve"]

@@ -34,6 +34,9 @@ async def answered(session: Session, setting: Setting) -> Job:
     )
     if not await counted.wait(PATIENCE) or counted.state != "done":
         return counted
+    compiling = session.compiling
+    if compiling is not None and not await compiling.wait(PATIENCE):
+        return compiling
     found = session.job(
         ("answer", setting, table.version), work.answer, counted.result, setting, bound
     )
@@ -48,32 +51,54 @@ async def part_of(session: Session, setting: Setting, again: str) -> str | work.
     except LowliftError as error:
         return show("problem.html", message=str(error))
     if job.is_running:
-        return working(session, job, "Searching" if job.steps else "Working", again)
+        title = "Searching" if job.steps else "Working"
+        return working(session, job, title, again, await _raw(session, setting))
     if isinstance(job.result, work.Answer):
         return job.result
-    if job.state == "done":  # counted just now: the answer is next
+    if job.state == "done" or job is session.compiling:  # just now: the answer is next
         return await part_of(session, setting, again)
     return show("problem.html", message=job.error)
 
 
-def working(session: Session, job: Job, title: str, again: str) -> str:
-    """Return a part that follows a job, and asks for `again` when it is done."""
+async def _raw(session: Session, setting: Setting) -> str:
+    """Return the verdict on the columns as they are, if it is known soon."""
+    version = session.table(setting.table).version
+    counted = session.found(("count", setting.columns, version))
+    if not isinstance(counted, work.Counted):
+        return ""
+    bound = setting.bound()
+    job = session.job(("raw", setting, version), work.raw, counted, bound)
+    if not await job.wait(PATIENCE) or job.state != "done":
+        return ""
+    html: str = job.result.html
+    return html
+
+
+def working(session: Session, job: Job, title: str, again: str, found: str = "") -> str:
+    """Return a part that follows a job, and asks for `again` when it is done.
+
+    `found` is shown above: what is known already. The job that compiles is everyone's: it has no
+    buttons.
+    """
+    is_compiling = job is session.compiling
     return show(
         "working.html",
         job=job,
-        title=title,
+        events="/compiling" if is_compiling else f"/jobs/{job.id}/events",
+        title="Compiling" if is_compiling else title,
+        found=found,
         again=again,
         progress=progress_of(job),
-        token=session.token,
+        token="" if is_compiling else session.token,
     )
 
 
 def progress_of(job: Job) -> str:
     """Return how far a job is."""
     last = job.steps[-1] if job.steps else None
-    is_search = last is not None and len(last) == 4
-    chart = search_svg(job.steps) if is_search else ""
-    return show("progress.html", job=job, last=last, is_search=is_search, chart=chart)
+    kind = {4: "search", 3: "compiling"}.get(len(last or ()), "")
+    chart = search_svg(job.steps) if kind == "search" else ""
+    return show("progress.html", job=job, last=last, kind=kind, chart=chart)
 
 
 async def finished(session: Session, setting: Setting) -> work.Answer:

@@ -14,11 +14,14 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from lowlift.errors import LowliftError
-from lowlift.web import following, jobs, publishing, routes, visitors
+from lowlift.web import following, jobs, publishing, routes, visitors, warm
+from lowlift.web.access import Access
+from lowlift.web.connections import Connections
 from lowlift.web.guard import Guard
 from lowlift.web.house import House, NotIn
+from lowlift.web.limits import Limits
 from lowlift.web.pages import show
-from lowlift.web.sessions import Door, Sessions, SessionTable
+from lowlift.web.sessions import Sessions, SessionTable
 
 __all__ = ["create_app"]
 
@@ -26,18 +29,17 @@ __all__ = ["create_app"]
 _SILENT: Any = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
 )
-#: Seconds between two looks for closed tabs.
-_SWEEP = 1.0
 
 
 def create_app(
     folder: Path,
-    door: Door,
+    access: Access,
     *,
     given: SessionTable | None = None,
     hosts: frozenset[str],
     scheme: str = "http",
-    upload_limit: int,
+    limits: Limits,
+    connections: Connections,
 ) -> Any:
     """Return the application.
 
@@ -45,23 +47,27 @@ def create_app(
     ----------
     folder
         An empty private folder; whoever made it removes it.
-    door
+    access
         Who gets in.
     given
         The table that was named at the start.
     hosts, scheme
         As browsers say them; see `Guard`.
-    upload_limit
-        In bytes.
+    limits
+        Of requests, passwords and tabs.
+    connections
+        Those of the server: the application's clock ends the late ones.
     """
     sessions = Sessions(folder, given)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         jobs.prepare()
-        clock = asyncio.create_task(_sweep(sessions))
+        sessions.compile(warm.compile_all)
+        clock = asyncio.create_task(_sweep(sessions, connections, limits))
         yield
         clock.cancel()
+        connections.close()
         sessions.close()
 
     app = FastAPI(
@@ -71,7 +77,7 @@ def create_app(
         lifespan=lifespan,
         telemetry=_SILENT,
     )
-    app.state.house = House(door, sessions, upload_limit, scheme == "https")
+    app.state.house = House(access, sessions, limits, scheme == "https")
     for room in (visitors, routes, publishing, following):
         app.include_router(room.router)
     static = str(resources.files("lowlift.web") / "static")
@@ -81,13 +87,14 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _incomplete)
     app.add_exception_handler(NotIn, _not_in)
     app.add_exception_handler(Exception, _ours)
-    return Guard(app, hosts, scheme)
+    return Guard(app, hosts, scheme, limits, sessions)
 
 
-async def _sweep(sessions: Sessions) -> None:
+async def _sweep(sessions: Sessions, connections: Connections, limits: Limits) -> None:
     while True:
-        await asyncio.sleep(_SWEEP)
-        sessions.sweep()
+        await asyncio.sleep(limits.sweep_seconds)
+        sessions.sweep(limits.tab_seconds)
+        connections.sweep()
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -109,7 +116,7 @@ async def _ours(request: Request, _: Exception) -> Response:
 
 
 async def _not_in(request: Request, _: Exception) -> Response:
-    if request.app.state.house.door.has_password and request.method == "GET":
+    if request.app.state.house.access.has_password and request.method == "GET":
         return RedirectResponse("/login", 303)
     return HTMLResponse(show("closed.html"), 401)
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response, StreamingResponse
 
 from lowlift.web.answers import progress_of
+from lowlift.web.jobs import Job
 from lowlift.web.pages import one_line
 from lowlift.web.visitors import InSession, Token, check_token
 
@@ -21,23 +22,30 @@ _PAUSE, _HEARTBEAT = 0.15, 2.0
 @router.get("/jobs/{identity}/events")
 async def events(identity: str, session: InSession) -> Response:
     """Tell how far a job is, until it is done; whoever listens keeps it alive."""
-    job = session.by_id(identity)
+    return StreamingResponse(_stream(session.by_id(identity)), media_type="text/event-stream")
 
-    async def stream() -> AsyncIterator[str]:
-        job.listeners += 1
-        try:
-            while job.is_running:
-                yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
-                await job.change(_HEARTBEAT)
-                await asyncio.sleep(_PAUSE)
-            if job.state == "cancelled":
-                yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
-            yield f"event: {'end' if job.state == 'cancelled' else 'done'}\ndata: -\n\n"
-        finally:
-            job.listeners -= 1
-            job.last_seen = time.monotonic()
 
-    return StreamingResponse(stream(), media_type="text/event-stream")
+@router.get("/compiling")
+async def compiling(session: InSession) -> Response:
+    """Tell how far the compilers are."""
+    if session.compiling is None:
+        raise HTTPException(404)
+    return StreamingResponse(_stream(session.compiling), media_type="text/event-stream")
+
+
+async def _stream(job: Job) -> AsyncIterator[str]:
+    job.listeners += 1
+    try:
+        while job.is_running:
+            yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+            await job.change(_HEARTBEAT)
+            await asyncio.sleep(_PAUSE)
+        if job.state == "cancelled":
+            yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+        yield f"event: {'end' if job.state == 'cancelled' else 'done'}\ndata: -\n\n"
+    finally:
+        job.listeners -= 1
+        job.last_seen = time.monotonic()
 
 
 @router.post("/jobs/{identity}/{verb}")

@@ -1,9 +1,10 @@
 """What all requests share."""
 
-import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from lowlift.web.sessions import Door, Sessions
+from lowlift.web.access import Access
+from lowlift.web.limits import Limits
+from lowlift.web.sessions import Sessions
 
 __all__ = ["House", "NotIn"]
 
@@ -16,9 +17,7 @@ class NotIn(Exception):
 class House:
     """Who gets in, whose sessions there are, and the limits."""
 
-    door: Door
+    access: Access
     sessions: Sessions
-    upload_limit: int
+    limits: Limits
     is_secure: bool
-    #: Held while a password is tried.
-    guess: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -1,6 +1,6 @@
 """Work in processes of its own: started in milliseconds, watched, stopped.
 
-Each job is one process, forked from a server that has everything loaded and compiled (`warm`).
+Each job is one process, forked from a server that has everything loaded (`warm`).
 It sends progress and one outcome; it ends when asked to, and when whoever started it is gone.
 """
 
@@ -25,7 +25,7 @@ from lowlift.web.places import place_of
 __all__ = ["Job", "Tell", "prepare"]
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["lowlift.web.warm"])
+_context.set_forkserver_preload(["lowlift.web.forking"])
 #: Seconds that a process gets to end by itself.
 _PATIENCE = 0.5
 #: Seconds before the fork server is asked again.
@@ -71,7 +71,7 @@ class Job:
         self._folder = tempfile.mkdtemp(prefix="job-", dir=folder)
         self._work: tuple[Any, ...] = (function, arguments, self._folder)
         self._pipe, self._process = self._prepared()
-        # Starting waits for the fork server, which compiles on its first day.
+        # Starting waits for the fork server, which loads modules first.
         threading.Thread(target=self._run, daemon=True).start()
 
     def _prepared(self) -> tuple[Connection, Any]:
@@ -190,7 +190,7 @@ class Job:
 
 
 def prepare() -> None:
-    """Start the server that jobs are forked from; its loading goes on meanwhile."""
+    """Start the server that jobs are forked from; it goes on loading meanwhile."""
     from multiprocessing import forkserver
 
     forkserver.ensure_running()

@@ -31,7 +31,7 @@ router = APIRouter()
 @router.get("/")
 async def start(session: InSession, house: InHouse) -> Response:
     """Choose or upload a table."""
-    return HTMLResponse(_start(session, house.upload_limit))
+    return HTMLResponse(_start(session, house.limits.upload_bytes))
 
 
 def _start(session: Session, limit: int, message: str = "") -> str:
@@ -42,9 +42,10 @@ def _start(session: Session, limit: int, message: str = "") -> str:
 async def upload(request: Request, session: InSession, house: InHouse) -> Response:
     """Take a table."""
     key, folder = session.new_folder()
+    limit = house.limits.upload_bytes
     try:
         kind = request.headers.get("content-type", "")
-        found = await uploads.receive(request.stream(), kind, folder, house.upload_limit)
+        found = await uploads.receive(request.stream(), kind, folder, limit)
         check_token(session, found.fields.get("token", ""))
         path = found.finish()
         session.tables[key] = SessionTable(path.name, str(path), None, folder)
@@ -59,7 +60,7 @@ async def upload(request: Request, session: InSession, house: InHouse) -> Respon
         fault = str(error)
         if isinstance(error, OSError):
             fault = f"the file could not be kept: {error.strerror}."
-        return HTMLResponse(_start(session, house.upload_limit, fault), 422)
+        return HTMLResponse(_start(session, limit, fault), 422)
     return RedirectResponse(f"/look?{urlencode({'table': key})}", 303)
 
 

@@ -1,5 +1,6 @@
 """Start the server: where it listens, who gets in, and what it leaves behind (nothing)."""
 
+import asyncio
 import contextlib
 import ipaddress
 import logging
@@ -12,13 +13,14 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.web.limits import Limits
 
-__all__ = ["Address", "serve"]
+__all__ = ["Address", "Limits", "serve"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LEAST_PASSWORD = 12
@@ -100,7 +102,8 @@ def serve(
     *,
     engine: str | None = None,
     address: Address | None = None,
-    upload_limit: int = 512 * 2**20,
+    upload_limit: int | None = None,
+    limits: Limits | None = None,
     opens_browser: bool = True,
     say: Callable[[str], object] = print,
 ) -> None:
@@ -113,7 +116,9 @@ def serve(
     address
         Where to listen; by default a free port of this machine only.
     upload_limit
-        The largest upload, in bytes.
+        The largest upload, in bytes, in place of `limits.upload_bytes`.
+    limits
+        Of requests, connections and passwords; the defaults fit a team.
     opens_browser
         Whether to open it in the browser.
     say
@@ -129,11 +134,15 @@ def serve(
     try:
         import uvicorn
 
+        from lowlift.web.access import Access
         from lowlift.web.app import create_app
-        from lowlift.web.sessions import Door, SessionTable
+        from lowlift.web.connections import Connections, Loop
+        from lowlift.web.sessions import SessionTable
     except ImportError as error:
         raise MissingExtra("pip install 'lowlift[web]' to run the web app.") from error
-    address = address or Address()
+    address, limits = address or Address(), limits or Limits()
+    if upload_limit is not None:
+        limits = replace(limits, upload_bytes=upload_limit)
     if len(os.fsencode(tempfile.gettempdir())) > _LONGEST:
         raise InvalidInput(
             "the temporary folder's path is too long for the sockets that jobs are started by. "
@@ -144,17 +153,21 @@ def serve(
     given = None if source is None else _given(source, engine, SessionTable)
     with _bound(address) as listening, tempfile.TemporaryDirectory(prefix="lowlift-web-") as name:
         port = listening.getsockname()[1]
-        door, url = Door(address.password), address.url(port)
+        access, url = Access(address.password, limits), address.url(port)
+        connections = Connections(limits)
         app = create_app(
             Path(name),
-            door,
+            access,
             given=given,
             hosts=address.hosts(port),
             scheme=address.scheme,
-            upload_limit=upload_limit,
+            limits=limits,
+            connections=connections,
         )
         config = uvicorn.Config(
             app,
+            http=connections.protocol,
+            ws="none",  # its connections would have no deadlines
             log_config=None,
             log_level=logging.ERROR,
             access_log=False,
@@ -164,10 +177,15 @@ def serve(
             ssl_keyfile=address.key,
             timeout_graceful_shutdown=2,
         )
-        _announce(door, url, Path(name), opens_browser, say)
+        _announce(access, url, Path(name), opens_browser, say)
         server = uvicorn.Server(config)
-        with _ended_by_signals(server), contextlib.suppress(KeyboardInterrupt):
-            server.run(sockets=[listening])
+        seconds = limits.head_seconds
+        with (
+            _ended_by_signals(server),
+            contextlib.suppress(KeyboardInterrupt),
+            asyncio.Runner(loop_factory=lambda: Loop(seconds)) as runner,
+        ):
+            runner.run(server.serve(sockets=[listening]))
 
 
 @contextlib.contextmanager
@@ -217,28 +235,28 @@ def _bound(address: Address) -> socket.socket:
 
 
 def _announce(
-    door: Any, url: str, folder: Path, opens_browser: bool, say: Callable[[str], object]
+    access: Any, url: str, folder: Path, opens_browser: bool, say: Callable[[str], object]
 ) -> None:
     """Say where the server is, and open it in the browser."""
-    if door.has_password:
+    if access.has_password:
         say(f"lowlift is at {url} (password). Stop it with Ctrl+C.")
         return
     say("lowlift is at (this link works once, within ten minutes):")
-    say(f"  {url}/open?token={door.link()}")
+    say(f"  {url}/open?token={access.link()}")
     say("Stop it with Ctrl+C; its files are removed then.")
     if opens_browser:
         # A link on a command line is seen by every user of the machine; a private file is not.
         page = folder / "open.html"
-        target = f"{url}/open?token={door.link()}"
+        target = f"{url}/open?token={access.link()}"
         page.touch(mode=0o600)
         page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={target}">')
         say("It opens in your browser; if it does not, use the link.")
         threading.Timer(0.5, webbrowser.open, (page.as_uri(),)).start()
     if sys.stdin.isatty():
         say("Press Enter for another link.")
-        threading.Thread(target=_more_links, args=(door, url, say), daemon=True).start()
+        threading.Thread(target=_more_links, args=(access, url, say), daemon=True).start()
 
 
-def _more_links(door: Any, url: str, say: Callable[[str], object]) -> None:
+def _more_links(access: Any, url: str, say: Callable[[str], object]) -> None:
     for _ in sys.stdin:
-        say(f"  {url}/open?token={door.link()}")
+        say(f"  {url}/open?token={access.link()}")

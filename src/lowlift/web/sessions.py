@@ -15,15 +15,11 @@ from lowlift.errors import InvalidInput
 from lowlift.web.jobs import Job
 from lowlift.web.settings import Setting
 
-__all__ = ["Door", "Session", "SessionTable", "Sessions"]
+__all__ = ["Session", "SessionTable", "Sessions"]
 
-#: Seconds without a listener after which a job is cancelled: its tab was closed.
-_GRACE = 5.0
 _MOST_JOBS, _MOST_RUNNING, _MOST_SESSIONS = 48, 8, 32
 #: States of jobs that wrote nothing.
 _NOTHING_MADE = frozenset({"refused", "failed", "cancelled"})
-#: Seconds that a link is good.
-_LINK_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +50,8 @@ class Session:
     last_seen: float = field(default_factory=time.monotonic)
     #: The publications of each table, by its id and what was asked: kept as long as the table is.
     publications: dict[str, dict[Hashable, Job]] = field(default_factory=dict)
+    #: The work of the whole server that searches wait for; None when they need not.
+    compiling: Job | None = None
     #: The points of trade-off curves, by what they have in common.
     points: dict[Setting, Any] = field(default_factory=dict)
     _jobs: OrderedDict[Hashable, Job] = field(default_factory=OrderedDict)
@@ -114,6 +112,11 @@ class Session:
         self._jobs.move_to_end(key)
         found.last_seen = time.monotonic()
         return found
+
+    def found(self, key: Hashable) -> Any:
+        """Return the result of the job of this key; None when there is none."""
+        job = self._jobs.get(key)
+        return None if job is None else job.result
 
     def publish(
         self, table: str, key: Hashable, is_again: bool, work: Callable[[], tuple[Any, ...]]
@@ -188,9 +191,9 @@ class Session:
                 return job
         raise InvalidInput("this work is not known any more. Start it again.")
 
-    def sweep(self) -> None:
-        """Cancel the jobs that nobody listens to."""
-        _sweep(self.jobs, _GRACE)
+    def sweep(self, grace: float) -> None:
+        """Cancel the jobs that nobody has listened to for so many seconds: the tab was closed."""
+        _sweep(self.jobs, grace)
 
     @property
     def is_busy(self) -> bool:
@@ -222,6 +225,11 @@ class Sessions:
     def __init__(self, folder: Path, given: SessionTable | None) -> None:
         self._folder, self._given = folder, given
         self._sessions: dict[str, Session] = {}
+        self._compiling: Job | None = None
+
+    def compile(self, function: Callable[..., Any]) -> None:
+        """Start the job that searches wait for."""
+        self._compiling = Job(function, folder=self._folder)
 
     def start(self, before: str = "") -> str:
         """Return the cookie of a new session, in place of the one that a browser had before.
@@ -243,6 +251,7 @@ class Sessions:
         folder = self._folder / name
         folder.mkdir(mode=0o700)
         session = self._sessions[cookie] = Session(folder)
+        session.compiling = self._compiling
         if self._given is not None:
             session.tables["given"] = self._given
         return cookie
@@ -255,47 +264,15 @@ class Sessions:
                 return session
         return None
 
-    def sweep(self) -> None:
-        """Cancel the jobs of closed tabs."""
+    def sweep(self, grace: float) -> None:
+        """Cancel the jobs of tabs that were closed so many seconds ago."""
         for session in self._sessions.values():
-            session.sweep()
+            session.sweep(grace)
 
     def close(self) -> None:
         """End all sessions."""
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
-
-
-class Door:
-    """How a browser gets in: by a link that works once, or by the password."""
-
-    def __init__(self, password: str | None = None) -> None:
-        self._password = password
-        #: The links that were given out and not used, and when they end.
-        self._links: dict[str, float] = {}
-
-    @property
-    def has_password(self) -> bool:
-        """Whether the password opens it, rather than links."""
-        return self._password is not None
-
-    def link(self) -> str:
-        """Return the token of a new link, good for ten minutes."""
-        token = secrets.token_urlsafe(32)
-        self._links[token] = time.monotonic() + _LINK_SECONDS
-        return token
-
-    def opens_by_link(self, token: str) -> bool:
-        """Return whether a link is good, and use it up."""
-        for known, end in list(self._links.items()):
-            if hmac.compare_digest(known.encode(), token.encode()):
-                del self._links[known]
-                return time.monotonic() < end
-        return False
-
-    def opens_by_password(self, given: str) -> bool:
-        """Return whether the password is right."""
-        return self._password is not None and hmac.compare_digest(
-            given.encode(), self._password.encode()
-        )
+        if self._compiling is not None:
+            self._compiling.cancel()

@@ -12,7 +12,7 @@ from lowlift.tables import parse_bins
 from lowlift.tables.columns import MISSING
 from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
 
-__all__ = ["ENCODINGS", "MOST_PINNED", "SINGLE", "Setting", "pinned_of", "shortest"]
+__all__ = ["ENCODINGS", "MOST_PINNED", "MOST_SECONDS", "SINGLE", "Setting", "pinned_of", "shortest"]
 
 #: Criteria with one budget, which lambda does not divide.
 SINGLE = frozenset({"lip", "ldp", "max-lift"})
@@ -20,6 +20,8 @@ SINGLE = frozenset({"lip", "ldp", "max-lift"})
 ENCODINGS = ("", "codes", "groups", "values")
 #: Settings beside each other.
 MOST_PINNED = 3
+#: The longest search.
+MOST_SECONDS = 3600
 _NAMES = ("missing", "criterion", "mechanism", "encoding")
 _NUMBERS = ("epsilon", "split", "alpha", "seconds")
 
@@ -150,6 +152,6 @@ def _number(name: str, text: str) -> float:
         value = math.nan
     if not math.isfinite(value) or value < 0:
         raise InvalidInput(f"{name} must be a number, 0 or more.")
-    if name == "seconds" and not 1 <= value <= 3600:
-        raise InvalidInput("the time limit must lie between 1 and 3600 seconds.")
+    if name == "seconds" and not 1 <= value <= MOST_SECONDS:
+        raise InvalidInput(f"the time limit must lie between 1 and {MOST_SECONDS} seconds.")
     return value

@@ -1,6 +1,5 @@
 """Getting in: the link that works once, the password; and whose session a request belongs to."""
 
-import asyncio
 import hmac
 import secrets
 from typing import Annotated
@@ -8,6 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from lowlift.web.access import TooManyGuesses
+from lowlift.web.guard import cookie_name
 from lowlift.web.house import House, NotIn
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
@@ -15,8 +16,8 @@ from lowlift.web.sessions import Session
 __all__ = ["InHouse", "InSession", "Token", "check_token", "router"]
 
 router = APIRouter()
-#: Seconds that a wrong password costs.
-_DELAY = 1.0
+_WRONG = "This is not the password."
+_TOO_MANY = "Too many passwords are being tried. Wait a few seconds, then try again."
 
 
 def _house(request: Request) -> House:
@@ -28,13 +29,8 @@ InHouse = Annotated[House, Depends(_house)]
 Token = Annotated[str, Form()]
 
 
-def _cookie(request: Request, name: str = "lowlift") -> str:
-    """Return a cookie's name: ports share cookies, so it has the port."""
-    return f"{name}-{request.url.port or 0}"
-
-
 def _session(request: Request, house: InHouse) -> Session:
-    found = house.sessions.find(request.cookies.get(_cookie(request), ""))
+    found = house.sessions.find(request.cookies.get(cookie_name(request), ""))
     if found is None:
         raise NotIn
     return found
@@ -56,7 +52,7 @@ async def open_by_link(request: Request, house: InHouse, token: str = "") -> Res
     The page leads on by itself: a redirect would still count as coming from elsewhere, and the
     browser would keep the cookie back.
     """
-    if not house.door.opens_by_link(token):
+    if not house.access.opens_by_link(token):
         return HTMLResponse(show("closed.html"), 403)
     return _let_in(request, house, HTMLResponse(show("welcome.html")))
 
@@ -64,11 +60,11 @@ async def open_by_link(request: Request, house: InHouse, token: str = "") -> Res
 @router.get("/login")
 async def login_page(request: Request, house: InHouse) -> Response:
     """Ask for the password."""
-    if not house.door.has_password:
+    if not house.access.has_password:
         raise HTTPException(404)
     proof = secrets.token_urlsafe(24)
     answer = HTMLResponse(show("login.html", token=proof, message=""))
-    _set(answer, _cookie(request, "lowlift-login"), proof, house)
+    _set(answer, cookie_name(request, "lowlift-login"), proof, house)
     return answer
 
 
@@ -77,19 +73,22 @@ async def login(
     request: Request, house: InHouse, token: Token, password: Annotated[str, Form()] = ""
 ) -> Response:
     """Let a browser in by the password."""
-    proof = request.cookies.get(_cookie(request, "lowlift-login"), "")
+    proof = request.cookies.get(cookie_name(request, "lowlift-login"), "")
     if not proof or not hmac.compare_digest(proof.encode(), token.encode()):
         raise HTTPException(403)
-    async with house.guess:  # one after the other: a wrong one costs a second, for all
-        if house.door.opens_by_password(password):
+    client = request.client.host if request.client else "", proof
+    try:
+        if await house.access.opens_by_password(client, password):
             return _let_in(request, house, RedirectResponse("/", 303))
-        await asyncio.sleep(_DELAY)
-    return HTMLResponse(show("login.html", token=proof, message="This is not the password."), 403)
+        message, status = _WRONG, 403
+    except TooManyGuesses:
+        message, status = _TOO_MANY, 429
+    return HTMLResponse(show("login.html", token=proof, message=message), status)
 
 
 def _let_in(request: Request, house: House, answer: Response) -> Response:
-    cookie = house.sessions.start(request.cookies.get(_cookie(request), ""))
-    _set(answer, _cookie(request), cookie, house)
+    cookie = house.sessions.start(request.cookies.get(cookie_name(request), ""))
+    _set(answer, cookie_name(request), cookie, house)
     return answer
 
 

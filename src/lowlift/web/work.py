@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from lowlift import workflow
+from lowlift.audit import audit
+from lowlift.certificates import State
+from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.figures.page import render
 from lowlift.files import write_text
 from lowlift.joint import Joint
 from lowlift.report import Report, page
 from lowlift.report.wording import percent
+from lowlift.rounding import percent_at_most
 from lowlift.web.jobs import Tell
 from lowlift.web.places import place_of
-from lowlift.web.settings import Setting
+from lowlift.web.settings import MOST_SECONDS, Setting
 from lowlift.workflow import Asked, Design, Found, Options, Point, Sanitized, Spec
 
 __all__ = [
@@ -28,6 +32,7 @@ __all__ = [
     "inspect",
     "pictures",
     "publish",
+    "raw",
 ]
 
 #: Where the reports of a publication are, beside its other files.
@@ -82,6 +87,13 @@ def count(source: Any, engine: str | None, asked: Asked, tell: Tell) -> Counted:
     return Counted(*workflow.count_table(source, asked, engine=engine))
 
 
+def raw(counted: Counted, bound: Criterion, tell: Tell) -> Drawn:
+    """Say what publishing the columns as they are would reveal."""
+    del tell
+    found = audit(counted.joint, Channel.identity(counted.joint), bound)
+    return Drawn(render("lowlift.web", "raw.html", raw=found))
+
+
 def _report(made: Design, setting: Setting, points: Any = ()) -> Report:
     """Return the report on a design; pages with several settings tell them apart by its salt."""
     salt = hashlib.sha256(setting.query.encode()).hexdigest()[:8]
@@ -90,6 +102,15 @@ def _report(made: Design, setting: Setting, points: Any = ()) -> Report:
 
 def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> Answer:
     """Design a release and say what it promises; the raw table's verdict comes with it."""
+    ends = "at its time limit"
+
+    def told(state: State) -> bool:
+        nonlocal ends
+        goes_on = tell(tuple(state))
+        if not goes_on:
+            ends = "when you stopped it"
+        return goes_on
+
     made = workflow.design_counted(
         counted.joint,
         counted.spec,
@@ -97,12 +118,20 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
         mechanism=setting.mechanism,
         encoding=setting.encoding or None,
         time_limit=setting.seconds,
-        progress=lambda state: tell(tuple(state)),
+        progress=told,
     )
-    report = _report(made, setting)
+    proof = made.release.certificate
+    facts = {
+        "report": _report(made, setting),
+        "made": made,
+        "kept": percent(made.encoded.nmi),
+        "ends": ends if proof and proof.is_stopped else "",
+        "most": percent_at_most(proof.upper_bound) if proof else "",
+        "setting": setting,
+        "longer": replace(setting, seconds=min(3 * setting.seconds, MOST_SECONDS)),
+    }
     line, html, words = (
-        render("lowlift.web", name, report=report, made=made, kept=percent(made.encoded.nmi))
-        for name in ("line.html", "answer.html", "words.html")
+        render("lowlift.web", name, **facts) for name in ("line.html", "answer.html", "words.html")
     )
     return Answer(made, line, html, words)
 
