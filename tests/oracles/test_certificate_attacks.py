@@ -132,12 +132,12 @@ def test_tangent_half_spaces_hold_the_region(alpha, seed):
                 starts.append([(value.ln() * power).exp() for value in ratio])
             for start in starts:
                 if sign > 0:
-                    scale = Decimal(0.3).exp() / power_mean(start, weights, order)
+                    scale = Decimal(criterion.upper).exp() / power_mean(start, weights, order)
                 else:
                     inverse = [1 / value for value in start]
-                    scale = power_mean(inverse, weights, order) / Decimal(0.2).exp()
+                    scale = power_mean(inverse, weights, order) / Decimal(criterion.lower).exp()
                 held = sum(v * scale * value for v, value in zip(g, start, strict=True))
-                assert held <= Decimal(float(offset)) + Decimal(1e-13) * Decimal(float(far))
+                assert held <= Decimal(float(offset)) + Decimal("1e-13") * Decimal(float(far))
 
 
 @pytest.mark.parametrize("field", ["upper_bound", "floor", "duals"])

@@ -26,7 +26,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     context: typer.Context,
-    version: bool = typer.Option(
+    version: bool = typer.Option(  # noqa: ARG001 (its callback acts)
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
 ) -> None:

@@ -11,7 +11,7 @@ __all__ = ["shown"]
 
 @contextmanager
 def shown() -> Iterator[None]:
-    """Print a line and a bar on standard error while functions are compiled, if it is a terminal."""
+    """Print a line and a bar while functions are compiled, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield
         return

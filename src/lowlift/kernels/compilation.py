@@ -94,11 +94,11 @@ def prepare(*parts: str) -> None:
 
 def is_compiled(*parts: str) -> bool:
     """Tell whether `prepare` has only to load: every kernel is in memory or in the cache."""
-    for dispatcher, signature in _declared(*parts):
-        if dispatcher is not None and not dispatcher.signatures:
-            if dispatcher._cache.load_overload(signature, dispatcher.targetctx) is None:  # noqa: SLF001
-                return False
-    return True
+    return all(
+        dispatcher._cache.load_overload(signature, dispatcher.targetctx)  # noqa: SLF001
+        for dispatcher, signature in _declared(*parts)
+        if dispatcher is not None and not dispatcher.signatures
+    )
 
 
 def _declared(*parts: str) -> list[tuple[Any, str]]:
