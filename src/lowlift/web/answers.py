@@ -52,7 +52,8 @@ async def part_of(session: Session, setting: Setting, again: str) -> str | work.
         return show("problem.html", message=str(error))
     if job.is_running:
         title = "Searching" if job.steps else "Working"
-        return working(session, job, title, again, await _raw(session, setting))
+        found = await _raw(session, setting) if job is session.compiling else ""
+        return working(session, job, title, again, found)
     if isinstance(job.result, work.Answer):
         return job.result
     if job.state == "done" or job is session.compiling:  # just now: the answer is next
@@ -66,8 +67,10 @@ async def _raw(session: Session, setting: Setting) -> str:
     counted = session.found(("count", setting.columns, version))
     if not isinstance(counted, work.Counted):
         return ""
-    bound = setting.bound()
-    job = session.job(("raw", setting, version), work.raw, counted, bound)
+    try:
+        job = session.job(("raw", setting, version), work.raw, counted, setting.bound())
+    except InvalidInput:  # too many run
+        return ""
     if not await job.wait(PATIENCE) or job.state != "done":
         return ""
     html: str = job.result.html
