@@ -70,7 +70,7 @@ def frozen(tmp_path_factory):
 @pytest.fixture
 def free():
     """A folder that the other user owns, at a short path."""
-    folder = Path(f"/tmp/lowlift-test-{os.getpid()}-{time.monotonic_ns()}")  # noqa: S108
+    folder = Path(f"/tmp/lowlift-test-{os.getpid()}-{time.monotonic_ns()}")
     folder.mkdir(mode=0o700)
     os.chown(folder, NOBODY, NOBODY)
     yield folder
