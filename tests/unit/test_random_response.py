@@ -308,14 +308,14 @@ def test_what_the_solver_cannot_solve_leaves_a_release_and_a_true_bound(monkeypa
     """HiGHS, allowed no step from some solve on, ends without an optimum."""
     original, count = Master.solve, 0
 
-    def solve(self):
+    def solve(self, seconds):
         nonlocal count
         if count == solves:
             self.solver.setOptionValue("simplex_iteration_limit", 0)
             self.solver.setOptionValue("presolve", "off")
             self.solver.clearSolver()
         count += 1
-        return original(self)
+        return original(self, seconds)
 
     joint, criterion = ll.Joint.random(4, 40, seed=0), ll.LIP(0.4)
     best = ll.random_response(joint, criterion).audit.nmi

@@ -38,7 +38,7 @@ Progress: TypeAlias = Callable[[int, int], object]
 
 #: Entries of candidates, |S| each, looked at between two questions for the time: some tenths of a
 #: second. Criteria that are means take 10 times as long for each, powers 100 times.
-_PATIENCE = 40_000_000
+_PATIENCE = 20_000_000
 
 
 #: More than the rounding of a sum of at most 18 gains, over H(X).

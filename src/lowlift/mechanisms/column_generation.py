@@ -233,10 +233,11 @@ class _Search:
         def part(which: range) -> tuple[Floats, Floats]:
             if self._is_over():
                 return np.zeros((0, polytope.n_x)), np.zeros(0)
-            return pricing.linearise(
+            points, values = pricing.linearise(
                 lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo,
                 polytope.inner_hi, pi, starts.points(which), *polytope.start, _STEPS, _PIVOTS,
             )  # fmt: skip
+            return points, values
 
         step = programs_at_once(polytope)
         room = max(step, _MOST_ENTRIES // polytope.n_x // step * step)
@@ -336,19 +337,17 @@ class _Search:
             found = self._by_pairs()
             if found is not None:
                 return found
+        if self._is_over():
+            return self._outcome([])
         self.master = Master(self.polytope.p_x)
         # Whatever the solver can no longer do, the last mixture and the last bound are true.
         with suppress(SolverFailed):
             self._improve()
-        return Outcome(
-            self.master.used() if self.nmi > 0 else [],
-            self.bound,
-            self.duals,
-            self.floor,
-            self.nodes,
-            self.tangents,
-            self.is_stopped,
-        )
+        return self._outcome(self.master.used() if self.nmi > 0 else [])
+
+    def _outcome(self, atoms: Mixture) -> Outcome:
+        proof = self.bound, self.duals, self.floor, self.nodes, self.tangents
+        return Outcome(atoms, *proof, self.is_stopped)
 
     def _improve(self) -> None:
         self._first_columns()

@@ -117,10 +117,12 @@ def subset_random_response(
 def _respond_to_all(
     joint: Joint, criterion: Criterion, blocks: list[list[int]], deadline: Deadline
 ) -> tuple[Mixture, bool]:
-    """Return the atoms of all blocks, and whether time ran out on one of them.
+    """Return the atoms of all blocks, none without time, and whether time ran out on one of them.
 
     Each has an equal share of the time; what some leave over, the others have.
     """
+    if deadline.is_over:
+        return [], True
     found: list[Mixture] = [[] for _ in blocks]
     pending = list(range(len(blocks)))
     while pending:
