@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.channel import Channel
-from lowlift.criteria import Criterion, is_certified, verdicts
+from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint, Label
 from lowlift.kernels.lift import log_or_minus_inf
@@ -87,7 +87,7 @@ class Audit:
 
     @cached_property
     def _leakages(self) -> tuple[Floats, Floats]:
-        return self.criterion.leakage(self.lift, self.joint.p_s)
+        return leakage_of(self.criterion, self.lift, self.joint.p_s)
 
     @property
     def leakage(self) -> Leakage:

@@ -9,10 +9,8 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from typing import NamedTuple
 
@@ -649,45 +647,6 @@ def test_a_seed_is_not_for_publication(lowlift, people, tmp_path):
     assert found.code == 0
     assert "not for publication" in found.out
     assert "not for publication" in (tmp_path / "safe.receipt.json").read_text()
-
-
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_stopped_leaves_no_half_file(tmp_path, sent):
-    """Stopped as soon as a file under another name is there."""
-    size = 1_500_000
-    rng = np.random.default_rng(0)
-    columns = {
-        "s": pa.array(["a", "b"]).take(pa.array(rng.integers(0, 2, size))),
-        "x": pa.array(["u", "v", "w"]).take(pa.array(rng.integers(0, 3, size))),
-    }
-    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    arguments = ["sanitize", "t.parquet", "-s", "s", "-x", "x", *BOUND, "-o", "safe.csv"]
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    with subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env=ENVIRONMENT | {"TMPDIR": str(scratch)},
-        start_new_session=True,
-    ) as running:
-        deadline = time.monotonic() + 60
-        while running.poll() is None and time.monotonic() < deadline:
-            if any(path.suffix == ".part" for path in tmp_path.iterdir()):
-                break
-            time.sleep(0.002)
-        running.send_signal(sent)
-        _, err = running.communicate(timeout=30)
-    assert running.returncode not in {0, 2}
-    assert "Traceback" not in err
-    seen = [name for name in names(tmp_path) if not name.startswith(".")]
-    assert seen == ["scratch", "t.parquet"]
-    # What is private stays private.
-    assert all(path.stat().st_mode & 0o077 == 0 for path in scratch.iterdir())
-    if sent == signal.SIGINT:
-        assert (names(tmp_path), names(scratch)) == (["scratch", "t.parquet"], [])
 
 
 @pytest.mark.parametrize("options", [(), ("--keep", "k"), ("--keep-order",)])

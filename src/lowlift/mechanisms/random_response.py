@@ -8,7 +8,7 @@ import numpy as np
 from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate, State, cores
 from lowlift.channel import MAX_DENOMINATOR, Channel
-from lowlift.criteria import Criterion
+from lowlift.criteria import Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
@@ -140,6 +140,7 @@ def _best_release(
 
 def check_convex(criterion: Criterion) -> None:
     """Refuse a criterion that is not convex, or that cannot say where it ends."""
+    check_criterion(criterion)
     if not getattr(criterion, "is_convex", True):
         raise InvalidInput(
             f"the random response needs a convex criterion; {criterion} is not: mixing two "
