@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.channel import Channel
+from lowlift.channel import Channel, check_pair
 from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
-from lowlift.errors import InvalidInput
-from lowlift.joint import Joint, Label
+from lowlift.joint import Joint, Label, check_joint
 from lowlift.kernels.lift import log_or_minus_inf
 from lowlift.measures import information_x, normalized
 
@@ -143,7 +142,7 @@ class Audit:
 
 
 def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
-    """Return the verdict on a channel, anyone's.
+    """Judge a channel by a criterion, exactly for the built-in ones.
 
     Parameters
     ----------
@@ -171,13 +170,7 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     >>> verdict.is_satisfied, verdict.worst.side, round(verdict.worst.leakage, 4)
     (False, 'lower', 0.6931)
     """
-    _check_joint(joint)
-    if not isinstance(channel, Channel):
-        raise InvalidInput(
-            f"channel must be a Channel; got {type(channel).__name__}. "
-            "Use Channel.from_probabilities for an array."
-        )
-    channel.check_fits(joint)
+    check_pair(joint, channel)
     masses = channel.output_masses(joint)
     mass_y = masses.sum(axis=0)
     lift = masses / mass_y / joint.p_s[:, None]
@@ -195,17 +188,9 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     return Audit(joint, channel, criterion, allowed, lift, p_y)
 
 
-def _check_joint(joint: Joint) -> None:
-    if not isinstance(joint, Joint):
-        raise InvalidInput(
-            f"joint must be a Joint; got {type(joint).__name__}. "
-            "Use Joint(p_sx) for probabilities or Joint.from_counts for a table of counts."
-        )
-
-
 def risky_symbols(joint: Joint, criterion: Criterion) -> Bools:
     """Return per symbol of X whether publishing it unchanged breaks the criterion, exactly."""
-    _check_joint(joint)
+    check_joint(joint)
     return ~verdicts(
         criterion,
         joint.lift,

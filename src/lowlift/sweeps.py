@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.criteria import Criterion
+from lowlift.arguments import check_callable
+from lowlift.criteria import Criterion, check_criterion
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
+from lowlift.joint import Joint, check_joint
 from lowlift.release import Release
 
 __all__ = ["Mechanism", "Tradeoff", "tradeoff"]
@@ -115,13 +116,20 @@ def tradeoff(
     >>> len(sweep), bool(sweep["is_satisfied"].all())
     (4, True)
     """
-    all_joints = [joints] if isinstance(joints, Joint) else list(joints)
-    if not isinstance(criteria, Iterable):
-        criteria = [criteria]
-    all_criteria = tuple(criteria)
+    all_joints, all_criteria = _several(joints), tuple(_several(criteria))
+    for joint in all_joints:
+        check_joint(joint)
+    for criterion in all_criteria:
+        check_criterion(criterion)
+    if not callable(mechanism) or isinstance(mechanism, type):
+        raise InvalidInput(
+            "mechanism must be a function of a joint and a criterion, such as "
+            f"lowlift.subset_merging; got {type(mechanism).__name__}."
+        )
+    check_callable(progress, "progress")
     if not all_joints or not all_criteria:
         raise InvalidInput("joints and criteria must not be empty.")
-    if not isinstance(jobs, int) or jobs < 1:
+    if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise InvalidInput(f"jobs must be a whole number, 1 or more; got {jobs!r}.")
     tasks = [(k, joint, mechanism, all_criteria) for k, joint in enumerate(all_joints)]
     total, found = len(all_joints) * len(all_criteria), list[tuple[Any, ...]]()
@@ -131,6 +139,11 @@ def tradeoff(
         if progress is not None and progress(len(found), total) is False:
             break
     return Tradeoff(np.array(found, dtype=_ROW), all_criteria)
+
+
+def _several(given: Any) -> list[Any]:
+    is_one = not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0
+    return [given] if is_one else list(given)
 
 
 _Task: TypeAlias = tuple[int, Joint, Mechanism, Sequence[Criterion]]

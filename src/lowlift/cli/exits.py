@@ -1,5 +1,6 @@
 """How a command ends: its exit code, and the one line that it prints when something is wrong."""
 
+import logging
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ class _Terminated(SystemExit):
 
 def run(command: Callable[[], object]) -> int:
     """Run a command, print one line if it fails, and return its exit code."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it logs a traceback of Ctrl+C
     with _signals() as received:
         try:
             code = _run(command)

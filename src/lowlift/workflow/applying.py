@@ -153,6 +153,10 @@ RECEIPT_KEYS = dict.fromkeys(("format", "version", *(field.name for field in fie
 
 def receipt_path(target: str) -> Path:
     """Return where the receipt of an output goes: beside a file, here for a database table."""
+    if not isinstance(target, str):
+        raise InvalidInput(
+            f"target must be a file such as safe.csv, or a table; got {type(target).__name__}."
+        )
     if "://" in target or target.startswith("table:"):
         name = target.rsplit("table=", maxsplit=1)[-1].removeprefix("table:")
         safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)

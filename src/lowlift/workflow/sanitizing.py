@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lowlift.arguments import check_instance
 from lowlift.codebook import Codebook
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
@@ -85,7 +86,8 @@ def sanitize(
         The table is counted once and its files are hashed once; rows are read again only when they
         are drawn one by one (a key, kept columns or a kept order). Verifying reads the output.
     """
-    options = options or Options()
+    options = Options() if options is None else options
+    check_instance(options, Options, "options")
     refuse_existing(*_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
         joint, spec, counts = count(table, asked)
