@@ -121,6 +121,23 @@ class Audit:
         labels = self.joint.s_labels[s], self.channel.y_labels[y]
         return Worst(*labels, side, float(column[s]), leakage)
 
+    def most_extreme(self, most: int) -> list[int]:
+        """Return the numbers of the outputs with the highest and with the lowest lifts, in turn.
+
+        Equal lifts, such as zeros, are ordered by the mass of the output, largest first.
+
+        Examples
+        --------
+        >>> from lowlift.criteria import LIP
+        >>> joint = Joint.from_counts([[0, 0, 9, 1], [1, 2, 1, 9]])
+        >>> audit(joint, Channel.identity(joint), LIP(1.0)).most_extreme(3)
+        [2, 1, 0]
+        """
+        highest = np.lexsort((-self.p_y, -self.lift.max(axis=0)))[:most].tolist()
+        lowest = np.lexsort((-self.p_y, self.lift.min(axis=0)))[:most].tolist()
+        in_turn = [y for pair in zip(highest, lowest, strict=True) for y in pair]
+        return list(dict.fromkeys(in_turn))[:most]
+
     def __reduce__(self) -> tuple[Any, ...]:
         return audit, (self.joint, self.channel, self.criterion)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from lowlift.cli.words import ADVICE
 from lowlift.errors import BoundViolated, LowliftError
 from lowlift.version import __version__
 
@@ -64,7 +65,7 @@ def _code_of(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return _PIPE
     if isinstance(error, LowliftError):
-        _say(str(error))
+        _say(error.said(ADVICE))
         return _BOUND if isinstance(error, BoundViolated) else _INPUT
     if isinstance(error, OSError) and error.errno is not None:
         # A file or folder: a disk may be full, a folder may be gone.

@@ -194,7 +194,7 @@ def apply(
     options = options or Options()
     receipt_file = receipt_path(target)
     if receipt_file.exists() and not options.force:
-        raise InvalidInput(f"{receipt_file.name} exists. Choose another output, or use --force.")
+        raise InvalidInput(f"{receipt_file.name} exists.", advice="overwrite")
     encoded, spec = published(release), Spec.from_dict(release.table)
     with (
         open_table(source, engine) as table,
@@ -335,7 +335,8 @@ def _check_here(counts: Counts, spec: Spec, encoded: Encoded) -> None:
         if without:
             raise InvalidInput(
                 f"{without:,} rows have no value of S, so they were not part of the design, but "
-                "would be published. Design with --missing value, or remove them."
+                "would be published.",
+                advice="missing",
             )
     found = first_broken(counts, spec, encoded)
     if found is None:
@@ -402,8 +403,8 @@ def _check_kept(table: Table, spec: Spec, encoded: Encoded, options: Options) ->
         return []
     if not options.accept_uncovered:
         raise BoundViolated(
-            f"with the kept columns the bound does not hold: {why}. Nothing was written. "
-            "Release those columns too (-x), leave them out, or use --accept-uncovered."
+            f"with the kept columns the bound does not hold: {why}. Nothing was written.",
+            advice="uncovered",
         )
     return [f"the kept columns ({why})"]
 

@@ -121,8 +121,8 @@ class Spec:
         """
         if saved is None:
             raise InvalidInput(
-                "this release was not designed on a table, so its columns are not known. "
-                "Make one with lowlift design."
+                "this release was not designed on a table, so its columns are not known.",
+                advice="design",
             )
         try:
             found = cls(

@@ -51,7 +51,7 @@ def refuse_existing(*paths: Path | None, force: bool, source: Any = None) -> Non
     found = [path for path in paths if path is not None]
     for path in found:
         if path.exists() and not force:
-            raise InvalidInput(f"{path.name} exists. Choose another name, or use --force.")
+            raise InvalidInput(f"{path.name} exists.", advice="overwrite")
         check_writable(path)
     places = [path.resolve() for path in found]
     if isinstance(source, str) and Path(source).exists():
