@@ -5,6 +5,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -98,12 +99,12 @@ def tradeoff(
     joints
         One or more joints.
     mechanism
-        ``mechanism(joint, criterion) -> Release``; with options: ``functools.partial``. For more
-        than one job it must be picklable.
+        ``mechanism(joint, criterion) -> Release``; with options: ``functools.partial``.
     criteria
         One or more criteria.
     jobs
-        Processes to use. The rows do not depend on it (seconds aside).
+        Threads to use. The rows do not depend on it (seconds aside). The built-in mechanisms run
+        side by side; one of your own in plain Python gains nothing.
     progress
         Called with the number of releases done and in all; returning False stops the sweep,
         which then has the rows of the joints finished so far.
@@ -133,7 +134,7 @@ def tradeoff(
         raise InvalidInput(f"jobs must be a whole number, 1 or more; got {jobs!r}.")
     tasks = [(k, joint, mechanism, all_criteria) for k, joint in enumerate(all_joints)]
     total, found = len(all_joints) * len(all_criteria), list[tuple[Any, ...]]()
-    results = map(_rows_of, tasks) if jobs == 1 else _in_processes(tasks, jobs)
+    results = map(_rows_of, tasks) if jobs == 1 else _in_threads(tasks, jobs)
     for rows in results:
         found += rows
         if progress is not None and progress(len(found), total) is False:
@@ -174,14 +175,11 @@ def _rows_of(task: _Task) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _in_processes(tasks: Sequence[_Task], jobs: int) -> Iterator[list[tuple[Any, ...]]]:
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    # Spawned, not forked: numba and BLAS threads do not survive a fork.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context) as pool:
+def _in_threads(tasks: Sequence[_Task], jobs: int) -> Iterator[list[tuple[Any, ...]]]:
+    # Threads, not processes: kernels and HiGHS release the interpreter's lock, and a process
+    # spends seconds on its start, which short releases never win back.
+    with ThreadPoolExecutor(min(jobs, len(tasks))) as pool:
         try:
-            yield from pool.map(_rows_of, tasks, chunksize=max(1, len(tasks) // (8 * jobs)))
+            yield from pool.map(_rows_of, tasks)
         finally:
             pool.shutdown(cancel_futures=True)
