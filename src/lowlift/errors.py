@@ -36,6 +36,7 @@ ADVICE: Mapping[str, str] = {
     "missing": 'Design with missing="value", or remove them.',
     "overwrite": "Choose another name, or pass force=True.",
     "remote": "Pass password, certificate and key, or leave host out: only this machine gets in.",
+    "unchecked": "To accept it, pass Options(accept_unchecked=True).",
     "uncovered": "Release those columns too, leave them out, or pass accept_uncovered=True.",
 }
 

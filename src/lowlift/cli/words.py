@@ -14,5 +14,6 @@ ADVICE: Mapping[str, str] = {
     "overwrite": "Choose another name, or use --force.",
     "remote": "Give --password-file, --certificate and --certificate-key; without --host only this "
     "machine gets in.",
+    "unchecked": "To accept it, use --accept-unchecked.",
     "uncovered": "Release those columns too (-x), leave them out, or use --accept-uncovered.",
 }

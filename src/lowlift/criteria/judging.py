@@ -48,7 +48,11 @@ def check_criterion(criterion: Any) -> None:
         )
     for name in ("lower", "upper"):
         value = getattr(criterion, name)
-        if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not value >= 0:
+        if (
+            isinstance(value, bool | np.bool_)
+            or not isinstance(value, Real)
+            or not float(value) >= 0
+        ):
             raise InvalidInput(
                 f"{type(criterion).__name__}.{name} must be a number of nats, 0 or more (inf "
                 f"allowed); got {value!r}."

@@ -319,8 +319,9 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         for name, choices in _CHOICES.items():
             check_choice(getattr(self, name), name, choices)
         seed_of(self.random_state)
-        check_criterion(self.criterion)
-        return self.criterion  # type: ignore[no-any-return]
+        criterion: Any = self.criterion
+        check_criterion(criterion)
+        return criterion  # type: ignore[no-any-return]
 
     def _rows(self, X: Any, *, reset: bool) -> Frame:
         """Return the rows of X; refuse other columns than at fit, the sensitive ones aside."""

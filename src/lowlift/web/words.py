@@ -15,6 +15,7 @@ ADVICE: Mapping[str, str] = {
     "missing": "Take missing values as values of their own, or remove them.",
     "overwrite": "Try again.",
     "remote": "Start the web app with a password, a certificate and its key.",
+    "unchecked": "Choose a table that has them.",
     "uncovered": "Publish those columns in the same release, or leave them out.",
 }
 

@@ -317,7 +317,8 @@ def _unchecked(spec: Spec, present: tuple[Column, ...], options: Options) -> str
             f"the sensitive columns must be in the table; {', '.join(map(repr, missing))} of the "
             "release is not, so the bound cannot be checked here. Nothing was written. Give the "
             "table with that column under its name, or accept a table on which the bound is not "
-            "checked (--accept-unchecked, Options(accept_unchecked=True))."
+            "checked.",
+            advice="unchecked",
         )
     return "whether the bound holds on this table: S is not in it"
 
