@@ -77,7 +77,7 @@ def test_a_high_lift_is_not_hidden_by_zeros():
 def test_factors_are_times_as_likely(bound, words):
     joint = ll.Joint.from_counts([[1, 3], [3, 1]])
     verdict = ll.audit(joint, ll.Channel.identity(joint), bound)
-    assert re.search(words, screens._verdict(verdict))  # noqa: SLF001
+    assert re.search(words, screens._verdict(verdict))
 
 
 @pytest.mark.parametrize("topic", TOPICS)

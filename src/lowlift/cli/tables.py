@@ -120,7 +120,11 @@ def audit(
         columns = {name: screens.audit_data(part) for name, part in found.columns}
         data = screens.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
         data |= {"rows": found.spec.rows, "columns": columns}
-        warnings = [*screens.sample_warnings(found.intervals, found.audit), *found.warnings, *pages.warnings]
+        warnings = [
+            *screens.sample_warnings(found.intervals, found.audit),
+            *found.warnings,
+            *pages.warnings,
+        ]
         data |= {"sample": screens.interval_data(found.intervals), "warnings": warnings}
         screens.print_json(data | pages.data)
     else:
