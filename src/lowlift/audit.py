@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.channel import Channel
-from lowlift.criteria import Criterion, is_certified, verdicts
-from lowlift.errors import InvalidInput
-from lowlift.joint import Joint, Label
+from lowlift.channel import Channel, check_pair
+from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
+from lowlift.joint import Joint, Label, check_joint
 from lowlift.kernels.lift import log_or_minus_inf
 from lowlift.measures import information_x, normalized
 
@@ -87,7 +86,7 @@ class Audit:
 
     @cached_property
     def _leakages(self) -> tuple[Floats, Floats]:
-        return self.criterion.leakage(self.lift, self.joint.p_s)
+        return leakage_of(self.criterion, self.lift, self.joint.p_s)
 
     @property
     def leakage(self) -> Leakage:
@@ -122,6 +121,23 @@ class Audit:
         labels = self.joint.s_labels[s], self.channel.y_labels[y]
         return Worst(*labels, side, float(column[s]), leakage)
 
+    def most_extreme(self, most: int) -> list[int]:
+        """Return the numbers of the outputs with the highest and with the lowest lifts, in turn.
+
+        Equal lifts, such as zeros, are ordered by the mass of the output, largest first.
+
+        Examples
+        --------
+        >>> from lowlift.criteria import LIP
+        >>> joint = Joint.from_counts([[0, 0, 9, 1], [1, 2, 1, 9]])
+        >>> audit(joint, Channel.identity(joint), LIP(1.0)).most_extreme(3)
+        [2, 1, 0]
+        """
+        highest = np.lexsort((-self.p_y, -self.lift.max(axis=0)))[:most].tolist()
+        lowest = np.lexsort((-self.p_y, self.lift.min(axis=0)))[:most].tolist()
+        in_turn = [y for pair in zip(highest, lowest, strict=True) for y in pair]
+        return list(dict.fromkeys(in_turn))[:most]
+
     def __reduce__(self) -> tuple[Any, ...]:
         return audit, (self.joint, self.channel, self.criterion)
 
@@ -143,7 +159,7 @@ class Audit:
 
 
 def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
-    """Return the verdict on a channel, anyone's.
+    """Judge a channel by a criterion, exactly for the built-in ones.
 
     Parameters
     ----------
@@ -171,13 +187,7 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     >>> verdict.is_satisfied, verdict.worst.side, round(verdict.worst.leakage, 4)
     (False, 'lower', 0.6931)
     """
-    _check_joint(joint)
-    if not isinstance(channel, Channel):
-        raise InvalidInput(
-            f"channel must be a Channel; got {type(channel).__name__}. "
-            "Use Channel.from_probabilities for an array."
-        )
-    channel.check_fits(joint)
+    check_pair(joint, channel)
     masses = channel.output_masses(joint)
     mass_y = masses.sum(axis=0)
     lift = masses / mass_y / joint.p_s[:, None]
@@ -195,17 +205,9 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     return Audit(joint, channel, criterion, allowed, lift, p_y)
 
 
-def _check_joint(joint: Joint) -> None:
-    if not isinstance(joint, Joint):
-        raise InvalidInput(
-            f"joint must be a Joint; got {type(joint).__name__}. "
-            "Use Joint(p_sx) for probabilities or Joint.from_counts for a table of counts."
-        )
-
-
 def risky_symbols(joint: Joint, criterion: Criterion) -> Bools:
     """Return per symbol of X whether publishing it unchanged breaks the criterion, exactly."""
-    _check_joint(joint)
+    check_joint(joint)
     return ~verdicts(
         criterion,
         joint.lift,

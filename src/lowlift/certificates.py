@@ -22,11 +22,12 @@ from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.criteria import Criterion
+from lowlift.arguments import check_instance
+from lowlift.criteria import Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.files import read_json, refuse_unknown
-from lowlift.joint import Joint
+from lowlift.joint import Joint, check_joint
 from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
 
@@ -363,6 +364,9 @@ def verify_certificate(
     >>> ll.verify_certificate(joint, criterion, release.certificate)
     True
     """
+    check_joint(joint)
+    check_criterion(criterion)
+    check_instance(certificate, Certificate, "certificate")
     if certificate.scope != "mechanisms":
         raise InvalidInput(
             f'only a certificate of scope "mechanisms" can be verified; got {certificate.scope!r}.'

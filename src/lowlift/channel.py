@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
-from lowlift.joint import Joint, Label, as_table, check_labels
+from lowlift.joint import Joint, Label, as_table, check_joint, check_labels
 from lowlift.partition import Partition
 
-__all__ = ["MAX_DENOMINATOR", "Channel"]
+__all__ = ["MAX_DENOMINATOR", "Channel", "check_pair"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -167,9 +167,9 @@ class Channel:
         InvalidInput
             When the weights of a symbol do not sum to the denominator.
         """
-        if denominator < 1 or denominator & (denominator - 1) or denominator > MAX_DENOMINATOR:
-            raise InvalidInput(f"the denominator must be a power of two; got {denominator}.")
-        for k, (xs, ws) in enumerate(atoms):
+        check_joint(joint)
+        _check_denominator(denominator)
+        for k, (xs, ws) in enumerate(_pairs(atoms)):
             if not 0 < len(xs) == len(ws) == len(set(xs)) or not all(
                 type(x) is int and type(w) is int and 0 <= x < joint.n_x and 0 < w <= denominator
                 for x, w in zip(xs, ws, strict=True)
@@ -230,6 +230,7 @@ class Channel:
         array([[1, 0],
                [0, 1]])
         """
+        check_joint(joint)
         return cls.from_blocks(joint, [[x] for x in range(joint.n_x)])
 
     @classmethod
@@ -247,6 +248,12 @@ class Channel:
         >>> Channel.from_partition(joint, Partition([["a", "c"], ["b"]])).y_labels
         (('a', 'c'), 'b')
         """
+        check_joint(joint)
+        if not isinstance(partition, Partition):
+            raise InvalidInput(
+                f"partition must be a Partition; got {type(partition).__name__}. "
+                "Write Partition([['a', 'b'], ['c']])."
+            )
         number = {label: x for x, label in enumerate(joint.x_labels)}
         unknown = partition.block_of.keys() - number.keys()
         if unknown:
@@ -306,10 +313,7 @@ class Channel:
                 f"rows of p_y_given_x must sum to 1 within 1e-9; {_row(rows, x)} sums to "
                 f"{float(p[x].sum())!r}. Divide each row by its sum."
             )
-        if denominator < 1 or denominator & (denominator - 1) or denominator > MAX_DENOMINATOR:
-            raise InvalidInput(
-                f"denominator must be a power of two up to 2**48; got {denominator}."
-            )
+        _check_denominator(denominator)
         weights = np.zeros(p.shape, np.int64)
         for x, row in enumerate(p):
             used = np.flatnonzero(row)
@@ -391,6 +395,34 @@ class Channel:
     def exact_masses(self, joint: Joint, y: int) -> list[int]:
         """Return P(s, y) up to one factor as whole numbers, one per s, exactly."""
         return joint.exact_column(*self.atom(y))
+
+
+def _check_denominator(value: Any) -> None:
+    if type(value) is not int or not 1 <= value <= MAX_DENOMINATOR or value & (value - 1):
+        raise InvalidInput(f"denominator must be a power of two up to 2**48; got {value!r}.")
+
+
+def _pairs(atoms: Any) -> Sequence[tuple[Sequence[int], Sequence[int]]]:
+    """Return the atoms; refuse what are not pairs of lists."""
+    if isinstance(atoms, Sequence) and all(
+        isinstance(atom, Sequence) and len(atom) == 2 and all(isinstance(p, Sequence) for p in atom)
+        for atom in atoms
+    ):
+        return atoms
+    raise InvalidInput(
+        "atoms must be pairs of symbol numbers and weights, such as [([0, 1], [1, 1])]."
+    )
+
+
+def check_pair(joint: Any, channel: Any) -> None:
+    """Refuse what is not a joint and a channel on its symbols."""
+    check_joint(joint)
+    if not isinstance(channel, Channel):
+        raise InvalidInput(
+            f"channel must be a Channel; got {type(channel).__name__}. "
+            "Use Channel.from_probabilities for an array."
+        )
+    channel.check_fits(joint)
 
 
 def largest_remainders(shares: Sequence[int], denominator: int) -> list[int]:

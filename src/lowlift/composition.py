@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lowlift.audit import Leakage
 from lowlift.channel import Channel
-from lowlift.criteria import Criterion, is_certified, verdicts
+from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.kernels.lift import log_or_minus_inf
@@ -91,7 +91,7 @@ class Together:
     @cached_property
     def leakage(self) -> Leakage:
         """The largest leakage of each side, to compare with the criterion's budgets."""
-        lower, upper = self.criterion.leakage(self.lift, self.joint.p_s)
+        lower, upper = leakage_of(self.criterion, self.lift, self.joint.p_s)
         return Leakage(float(lower.max()), float(upper.max()))
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arguments import check_instance
 from lowlift.channel import Channel
 from lowlift.errors import InvalidInput
 
@@ -50,7 +51,11 @@ def draw(
     >>> draw(Channel([[0, 1], [1, 0]]), [0, 0, 1])
     array([1, 1, 0])
     """
-    rows = np.asarray(symbols)
+    check_instance(channel, Channel, "channel", "Use Channel.from_probabilities for an array.")
+    try:
+        rows = np.asarray(symbols)
+    except ValueError as error:
+        raise InvalidInput("symbols must be a list of numbers of symbols of X.") from error
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise InvalidInput("symbols must be a list of numbers of symbols of X.")
     if rows.size and (rows.min() < 0 or rows.max() >= channel.n_x):

@@ -12,7 +12,10 @@
     LowliftWarning (UserWarning)      the input is allowed, but probably not what was meant
 """
 
+from collections.abc import Mapping
+
 __all__ = [
+    "ADVICE",
     "BoundViolated",
     "Infeasible",
     "InvalidInput",
@@ -23,8 +26,53 @@ __all__ = [
 ]
 
 
+#: What to do about an error, by the name of the advice, for someone who writes Python. The command
+#: line and the web have tables of the same keys (`cli.words`, `web.words`).
+ADVICE: Mapping[str, str] = {
+    "bins": "Declare them, such as bins={{{column!r}: {example!r}}}; other forms: {forms}.",
+    "design": "Make one with lowlift.workflow.design.",
+    "https": "Pass certificate and key.",
+    "key": "Make one with lowlift.workflow.new_key.",
+    "missing": 'Design with missing="value", or remove them.',
+    "overwrite": "Choose another name, or pass force=True.",
+    "remote": "Pass password, certificate and key, or leave host out: only this machine gets in.",
+    "unchecked": "To accept it, pass Options(accept_unchecked=True).",
+    "uncovered": "Release those columns too, leave them out, or pass accept_uncovered=True.",
+}
+
+
 class LowliftError(Exception):
-    """Base of every lowlift exception."""
+    """Base of every lowlift exception.
+
+    Parameters
+    ----------
+    message
+        What is wrong, in words that fit every interface.
+    advice
+        A key of `ADVICE`: what to do about it, which each interface says in its own words.
+    values
+        What the words of the advice need.
+
+    Examples
+    --------
+    >>> str(InvalidInput("safe.csv exists.", advice="overwrite"))
+    'safe.csv exists. Choose another name, or pass force=True.'
+    >>> InvalidInput("safe.csv exists.", advice="overwrite").said({"overwrite": "Use --force."})
+    'safe.csv exists. Use --force.'
+    """
+
+    def __init__(self, message: str = "", *, advice: str = "", **values: object) -> None:
+        super().__init__(message)
+        self.message, self.advice, self.values = message, advice, values
+
+    def said(self, words: Mapping[str, str]) -> str:
+        """Return the message, and the advice in the words of an interface."""
+        if not self.advice:
+            return self.message
+        return f"{self.message} {words[self.advice].format(**self.values)}"
+
+    def __str__(self) -> str:
+        return self.said(ADVICE)
 
 
 class InvalidInput(LowliftError, ValueError):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
 
-__all__ = ["Joint", "Label", "as_table", "check_labels"]
+__all__ = ["Joint", "Label", "as_table", "check_joint", "check_labels"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Label: TypeAlias = str | int | float | bool | tuple["Label", ...] | None
@@ -39,6 +39,8 @@ def check_labels(labels: Iterable[Any] | None, size: int, axis: str) -> tuple[La
     """
     if labels is None:
         return tuple(range(size))
+    if not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) == 0:
+        raise InvalidInput(f"{axis}_labels must be a list; got {type(labels).__name__}.")
     found = tuple(_plain(label, axis, k) for k, label in enumerate(labels))
     if len(found) != size:
         raise InvalidInput(
@@ -68,6 +70,38 @@ def _plain(label: Any, axis: str, place: int, depth: int = 0) -> Label:
         f"{axis}_labels must be strings, numbers, bools, None or tuples of those; "
         f"got {type(label).__name__} at {place}."
     )
+
+
+def check_joint(joint: Any) -> None:
+    """Refuse what is not a Joint."""
+    if not isinstance(joint, Joint):
+        raise InvalidInput(
+            f"joint must be a Joint; got {type(joint).__name__}. "
+            "Use Joint(p_sx) for probabilities or Joint.from_counts for a table of counts."
+        )
+
+
+def _labels_in(table: Any, given: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the labels given; where there are none, those of a pandas frame."""
+    if type(table).__module__.partition(".")[0] != "pandas" or not hasattr(table, "columns"):
+        return given
+    axes = (table.index, table.columns)
+    s, x = (
+        [_frame_label(label) for label in axis] if labels is None else labels
+        for labels, axis in zip(given, axes, strict=True)
+    )
+    return s, x
+
+
+def _frame_label(label: Any) -> Any:
+    """Return a label of pandas as a plain value: NaN as None, an interval or a date as text."""
+    if isinstance(label, tuple):
+        return tuple(_frame_label(part) for part in label)
+    if isinstance(label, np.generic):
+        label = label.item()
+    if label is None or isinstance(label, str | int) or (label == label) is True:  # noqa: PLR0124
+        return label if label is None or isinstance(label, str | int | float) else str(label)
+    return None
 
 
 def as_table(
@@ -105,7 +139,8 @@ class Joint:
     p_sx
         Probabilities of shape (|S|, |X|): not negative, summing to 1 within 1e-9.
     s_labels, x_labels
-        One label a symbol: strings, numbers, bools, None or tuples of those. Default: 0, 1, ...
+        One label a symbol: strings, numbers, bools, None or tuples of those. Default: the index
+        and the columns of a pandas frame (such as a crosstab), else 0, 1, ...
     drop_empty
         Drop symbols of probability zero with a warning, instead of refusing them.
 
@@ -152,7 +187,7 @@ class Joint:
                 f"p_sx must sum to 1 within {_SUM_TOLERANCE}; it sums to {total!r}. "
                 "Use Joint.from_counts for counts, or divide by the sum."
             )
-        self._settle(masses, None, s_labels, x_labels, drop_empty)
+        self._settle(masses, None, *_labels_in(p_sx, (s_labels, x_labels)), drop_empty)
 
     def _settle(
         self,
@@ -233,7 +268,7 @@ class Joint:
             tiny = (masses < _SMALLEST) & (exact > 0)
             _refuse_bad_cell(tiny, array, f"a count must be at least {_SMALLEST} of the total")
         self = cls.__new__(cls)
-        self._settle(masses, exact, s_labels, x_labels, drop_empty)
+        self._settle(masses, exact, *_labels_in(counts, (s_labels, x_labels)), drop_empty)
         return self
 
     @classmethod
@@ -252,9 +287,17 @@ class Joint:
         >>> Joint.random(5, 17, seed=0).p_sx.shape
         (5, 17)
         """
-        if n_s < 1 or n_x < 1:
-            raise InvalidInput(f"n_s and n_x must be 1 or more; got {n_s} and {n_x}.")
-        values = np.random.default_rng(seed).random((n_s, n_x))
+        for name, size in (("n_s", n_s), ("n_x", n_x)):
+            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+                raise InvalidInput(f"{name} must be a whole number, 1 or more; got {size!r}.")
+        try:
+            generator = np.random.default_rng(seed)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                "seed must be None, a whole number of 0 or more, or a NumPy Generator; got "
+                f"{type(seed).__name__}."
+            ) from error
+        values = generator.random((n_s, n_x))
         return cls(values / values.sum())
 
     def __repr__(self) -> str:

@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.channel import Channel
+from lowlift.arguments import check_choice
+from lowlift.channel import Channel, check_pair
 from lowlift.criteria.averaged import check_alpha
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
@@ -46,7 +47,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def _p_sy(joint: Joint, channel: Channel) -> Floats:
-    channel.check_fits(joint)
+    check_pair(joint, channel)
     masses = channel.output_masses(joint)
     return np.asarray(masses / masses.sum())
 
@@ -61,7 +62,7 @@ def lift(joint: Joint, channel: Channel) -> Floats:
     array([[0.5, 1.5],
            [1.5, 0.5]])
     """
-    channel.check_fits(joint)
+    check_pair(joint, channel)
     masses = channel.output_masses(joint)
     return np.asarray(masses / masses.sum(axis=0) / joint.p_s[:, None])
 
@@ -158,7 +159,10 @@ def entropy(p: npt.ArrayLike) -> float:
     >>> entropy([0.5, 0.5]) == math.log(2)
     True
     """
-    values = np.asarray(p, dtype=np.float64)
+    try:
+        values = np.array(math.nan) if np.iscomplexobj(p) else np.asarray(p, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.array(math.nan)
     if (
         not np.isfinite(values).all()
         or (values < 0).any()
@@ -177,14 +181,13 @@ def mutual_information(joint: Joint, channel: Channel, of: str = "x") -> float:
     >>> mutual_information(joint, Channel.identity(joint)) == math.log(2)
     True
     """
-    channel.check_fits(joint)
+    check_pair(joint, channel)
+    check_choice(of, "of", ("x", "s"))
     if of == "x":
         return information_x(joint, channel, channel.output_masses(joint).sum(axis=0))
-    if of == "s":
-        p_sy = _p_sy(joint, channel)
-        ratio = lift(joint, channel)
-        return max(0.0, float((p_sy * np.log(np.where(p_sy > 0, ratio, 1.0))).sum()))
-    raise InvalidInput(f'of must be "x" or "s"; got {of!r}.')
+    p_sy = _p_sy(joint, channel)
+    ratio = lift(joint, channel)
+    return max(0.0, float((p_sy * np.log(np.where(p_sy > 0, ratio, 1.0))).sum()))
 
 
 def information_x(joint: Joint, channel: Channel, masses_y: Floats) -> float:

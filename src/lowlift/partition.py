@@ -35,6 +35,19 @@ class Partition:
     blocks: tuple[tuple[Label, ...], ...]
 
     def __init__(self, blocks: Iterable[Iterable[Any]]) -> None:
+        scalar = getattr(blocks, "ndim", 1) == 0
+        if isinstance(blocks, str) or not isinstance(blocks, Iterable) or scalar:
+            raise InvalidInput(
+                "blocks must be collections of labels, such as [['a', 'b'], ['c']]; got "
+                f"{type(blocks).__name__}."
+            )
+        blocks = list(blocks)
+        for k, block in enumerate(blocks):
+            if not isinstance(block, Iterable):
+                raise InvalidInput(
+                    f"a block must be a collection of labels; block {k} is a "
+                    f"{type(block).__name__}. Write [[1, 2], [3]], not [1, 2, 3]."
+                )
         found = tuple(
             (block,) if isinstance(block, str) else tuple(_hashable(label, k) for label in block)
             for k, block in enumerate(blocks)
@@ -92,6 +105,8 @@ class Partition:
         InvalidInput
             When the two are not partitions of the same symbols.
         """
+        if not isinstance(other, Partition):
+            raise InvalidInput(f"other must be a Partition; got {type(other).__name__}.")
         if self.block_of.keys() != other.block_of.keys():
             differing = len(self.block_of.keys() ^ other.block_of.keys())
             raise InvalidInput(

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.criteria import LIP, BuiltIn, Criterion
+from lowlift.criteria import LIP, BuiltIn, Criterion, cut_of, half_spaces_of
 from lowlift.joint import Joint
 
 __all__ = ["MARGIN", "Polytope", "allows_only_one"]
@@ -70,7 +70,7 @@ class Polytope:
     def _faces(self, joint: Joint) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the box of lifts that the half-spaces give, and those that are no faces."""
         low, high = np.zeros(joint.n_s), np.full(joint.n_s, np.inf)
-        normals, offsets = self.criterion.half_spaces(joint.p_s)  # type: ignore[attr-defined]
+        normals, offsets = half_spaces_of(self.criterion, joint.p_s)
         is_face = (normals != 0).sum(axis=1) == 1
         axis, size = np.abs(normals).argmax(axis=1), normals.sum(axis=1)
         above, below = is_face & (size > 0), is_face & (size < 0)
@@ -98,7 +98,7 @@ class Polytope:
         """
         normals, offsets = list[Floats](), list[float]()
         for k, point in enumerate(points.T):
-            spaces = self.criterion.cut(point, self.joint.p_s)  # type: ignore[attr-defined]
+            spaces = cut_of(self.criterion, point, self.joint.p_s)
             for normal, offset in zip(*spaces, strict=True):
                 if not (np.isfinite(normal).all() and math.isfinite(offset)):
                     continue

@@ -232,6 +232,8 @@ class Release:
             For a file that is no release, of another version, truncated, or whose parts or stored
             audit do not fit together.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise InvalidInput(f"path must be a path; got {type(path).__name__}.")
         name = Path(path).name
         saved = read_json(path, _FORMAT, _VERSION, _BEFORE_ENCODING)
         try:

@@ -5,15 +5,17 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.criteria import Criterion
+from lowlift.arguments import check_callable
+from lowlift.criteria import Criterion, check_criterion
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
+from lowlift.joint import Joint, check_joint
 from lowlift.release import Release
 
 __all__ = ["Mechanism", "Tradeoff", "tradeoff"]
@@ -97,12 +99,12 @@ def tradeoff(
     joints
         One or more joints.
     mechanism
-        ``mechanism(joint, criterion) -> Release``; with options: ``functools.partial``. For more
-        than one job it must be picklable.
+        ``mechanism(joint, criterion) -> Release``; with options: ``functools.partial``.
     criteria
         One or more criteria.
     jobs
-        Processes to use. The rows do not depend on it (seconds aside).
+        Threads to use. The rows do not depend on it (seconds aside). The built-in mechanisms run
+        side by side; one of your own in plain Python gains nothing.
     progress
         Called with the number of releases done and in all; returning False stops the sweep,
         which then has the rows of the joints finished so far.
@@ -115,22 +117,34 @@ def tradeoff(
     >>> len(sweep), bool(sweep["is_satisfied"].all())
     (4, True)
     """
-    all_joints = [joints] if isinstance(joints, Joint) else list(joints)
-    if not isinstance(criteria, Iterable):
-        criteria = [criteria]
-    all_criteria = tuple(criteria)
+    all_joints, all_criteria = _several(joints), tuple(_several(criteria))
+    for joint in all_joints:
+        check_joint(joint)
+    for criterion in all_criteria:
+        check_criterion(criterion)
+    if not callable(mechanism) or isinstance(mechanism, type):
+        raise InvalidInput(
+            "mechanism must be a function of a joint and a criterion, such as "
+            f"lowlift.subset_merging; got {type(mechanism).__name__}."
+        )
+    check_callable(progress, "progress")
     if not all_joints or not all_criteria:
         raise InvalidInput("joints and criteria must not be empty.")
-    if not isinstance(jobs, int) or jobs < 1:
+    if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
         raise InvalidInput(f"jobs must be a whole number, 1 or more; got {jobs!r}.")
     tasks = [(k, joint, mechanism, all_criteria) for k, joint in enumerate(all_joints)]
     total, found = len(all_joints) * len(all_criteria), list[tuple[Any, ...]]()
-    results = map(_rows_of, tasks) if jobs == 1 else _in_processes(tasks, jobs)
+    results = map(_rows_of, tasks) if jobs == 1 else _in_threads(tasks, jobs)
     for rows in results:
         found += rows
         if progress is not None and progress(len(found), total) is False:
             break
     return Tradeoff(np.array(found, dtype=_ROW), all_criteria)
+
+
+def _several(given: Any) -> list[Any]:
+    is_one = not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0
+    return [given] if is_one else list(given)
 
 
 _Task: TypeAlias = tuple[int, Joint, Mechanism, Sequence[Criterion]]
@@ -161,14 +175,11 @@ def _rows_of(task: _Task) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _in_processes(tasks: Sequence[_Task], jobs: int) -> Iterator[list[tuple[Any, ...]]]:
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    # Spawned, not forked: numba and BLAS threads do not survive a fork.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context) as pool:
+def _in_threads(tasks: Sequence[_Task], jobs: int) -> Iterator[list[tuple[Any, ...]]]:
+    # Threads, not processes: kernels and HiGHS release the interpreter's lock, and a process
+    # spends seconds on its start, which short releases never win back.
+    with ThreadPoolExecutor(min(jobs, len(tasks))) as pool:
         try:
-            yield from pool.map(_rows_of, tasks, chunksize=max(1, len(tasks) // (8 * jobs)))
+            yield from pool.map(_rows_of, tasks)
         finally:
             pool.shutdown(cancel_futures=True)

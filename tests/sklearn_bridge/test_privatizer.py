@@ -383,8 +383,8 @@ def test_in_a_pipeline_a_search_and_a_column_transformer(people):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"criterion": None}, "There is no default"),
-        ({"criterion": ll.LIP}, "There is no default"),
+        ({"criterion": None}, "criterion must be one of"),
+        ({"criterion": ll.LIP}, r"Write LIP\(0\.5\)"),
         ({"sensitive": None}, "fit must know S"),
         ({"sensitive": "illness"}, "'illness' is not"),
         ({"columns": ["ward", "wing"]}, "released columns must be columns of X; 'wing' is not"),

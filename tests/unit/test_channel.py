@@ -180,7 +180,7 @@ def test_outputs_that_would_be_called_the_same_are_numbered():
     [
         ([([0, 1], [2, 2])], 2, r"must sum to 2; those of 'c' \(2\) sum to 0"),
         ([([0, 1, 2], [2, 2, 1])], 2, r"those of 'c' \(2\) sum to 1"),
-        ([([0, 1, 2], [3, 3, 3])], 3, r"power of two; got 3"),
+        ([([0, 1, 2], [3, 3, 3])], 3, r"power of two up to"),
         ([([0, 1, 3], [1, 1, 1])], 1, r"numbers of symbols of X"),
         ([([0, 1, -1], [1, 1, 1])], 1, r"numbers of symbols of X"),
         ([([0, 1, 2], [1, 1, 1]), ([], [])], 1, r"atom 1 does not"),

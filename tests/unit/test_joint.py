@@ -212,7 +212,7 @@ def test_random_is_the_papers_generator():
 
 @pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (-1, 3)])
 def test_random_refuses_empty_axes(sizes):
-    with pytest.raises(InvalidInput, match="n_s and n_x must be 1 or more"):
+    with pytest.raises(InvalidInput, match=r"n_[sx] must be a whole number, 1 or more"):
         ll.Joint.random(*sizes)
 
 

@@ -240,7 +240,7 @@ def test_alpha_is_checked(name, alpha):
 
 
 def test_other_arguments_are_checked():
-    with pytest.raises(InvalidInput, match='of must be "x" or "s"; got \'y\''):
+    with pytest.raises(InvalidInput, match="of must be one of x, s; got 'y'"):
         measures.mutual_information(JOINT, ITSELF, of="y")
     other = ll.Channel([[1, 0], [0, 1], [1, 0]])
     for name in measures.__all__:

@@ -1,8 +1,10 @@
-"""A sweep has the rows of the single calls, whatever the number of processes."""
+"""A sweep has the rows of the single calls, whatever the number of threads."""
 
 import csv
 import functools
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -159,3 +161,18 @@ def test_words():
     sweep = ll.tradeoff(JOINTS, ll.subset_merging, CRITERIA)
     assert repr(sweep) == "<Tradeoff of 15 releases, 3 criteria>"
     assert len(sweep) == len(list(sweep)) == 15
+
+
+def test_jobs_need_no_main_guard(tmp_path):
+    """A script that is run as it is, with a mechanism that cannot be pickled."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import lowlift as ll\n"
+        "joints = [ll.Joint.random(3, 6, seed=k) for k in range(4)]\n"
+        "sweep = ll.tradeoff(joints, lambda j, c: ll.subset_merging(j, c), ll.LIP(0.5), jobs=2)\n"
+        "print(len(sweep))\n"
+    )
+    found = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "4\n", "")

@@ -2,7 +2,7 @@
 
 import typer
 
-from lowlift.cli import compiling, demo, files, paper, reports, tables, web
+from lowlift.cli import compiling, demo, explain, files, paper, reports, tables, web
 from lowlift.version import __version__
 
 __all__ = ["app"]
@@ -14,6 +14,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
+    epilog="Exit codes: 0 fine; 1 the bound does not hold; 2 bad input; 70 an error in lowlift; "
+    "130 interrupted; 141 broken pipe; 143 terminated. More: lowlift explain exit-codes",
 )
 
 
@@ -44,6 +46,7 @@ app.command()(files.tradeoff)
 app.command()(files.show)
 app.command()(reports.report)
 app.add_typer(files.key, name="key")
+app.command()(explain.explain)
 app.command()(web.web)
 app.command()(demo.demo)
 app.command()(paper.paper)

@@ -36,6 +36,7 @@ def demo(
         design = screens.design_data(made.design)
         screens.print_json(
             {"design": design, "files": files, "is_verified": made.verification.is_ok}
+            | {"warnings": design["warnings"]}
         )
         return
     typer.echo("$ lowlift audit titanic.csv -s survived -x class -x sex -x age ...\n")

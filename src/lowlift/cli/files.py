@@ -179,7 +179,9 @@ def tradeoff(
         )
         for point in points
     ]
-    screens.table(("mechanism", "split", "ε", "NMI", "min-lift", "max-lift"), rows)
+    head = ("mechanism", "split", "ε", "NMI", "leakage below", "leakage above")
+    screens.table(head, rows)
+    typer.echo("Leakage in nats: minus the log of the smallest lift, the log of the largest.")
     note = screens.curve_note(points, time_limit)
     if note is not None:
         typer.echo(note)

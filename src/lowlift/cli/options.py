@@ -91,11 +91,11 @@ Split = Annotated[
 ]
 Lower = Annotated[
     float | None,
-    typer.Option(help="No sensitive value gets less likely than e**-LOWER times, e.g. 1."),
+    typer.Option(help="No sensitive value becomes less than e**-LOWER times as likely, e.g. 1."),
 ]
 Upper = Annotated[
     float | None,
-    typer.Option(help="No sensitive value gets more likely than e**UPPER times, e.g. 1."),
+    typer.Option(help="No sensitive value becomes more than e**UPPER times as likely, e.g. 1."),
 ]
 Alpha = Annotated[float | None, typer.Option(help="The order of criterion alpha, e.g. 2.")]
 MechanismName = Annotated[

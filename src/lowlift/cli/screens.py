@@ -40,7 +40,7 @@ __all__ = [
     "warn",
 ]
 
-THREATS = "What is promised, against whom, and what is not: docs/threat-model.md"
+THREATS = "What is promised, against whom, and what is not: lowlift explain promise"
 #: How a search is given more seconds.
 MORE_TIME = "--time-limit {seconds}"
 _ROWS = 12
@@ -122,18 +122,18 @@ def _words(audit: "Audit") -> str:
     more = times(audit.max_lift_leakage)
     if math.isinf(audit.min_lift_leakage):
         return (
-            f"seeing a published value can make a sensitive value {more} times more likely, or "
+            f"seeing a published value can make a sensitive value {more} times as likely, or "
             "rule it out."
         )
     less = times(audit.min_lift_leakage)
     if not audit.is_satisfied:
         return (
-            f"seeing a published value can make a sensitive value up to {more} times more, or "
-            f"{less} times less likely."
+            f"seeing a published value can make a sensitive value up to {more} times as likely, or "
+            f"as little as 1/{less} times as likely."
         )
     return (
-        f"seeing a published value makes no sensitive value more than {more} times more, or "
-        f"{less} times less likely."
+        f"seeing a published value makes no sensitive value more than {more} times as likely, or "
+        f"less than 1/{less} times as likely."
     )
 
 
@@ -167,7 +167,7 @@ def _said(spec: "Spec") -> None:
         typer.echo(f"The bins of {names} were taken from the data, as asked for.")
 
 
-def _interval_lines(intervals: "LiftIntervals", audit: "Audit", rows: int) -> list[str]:
+def _interval_lines(intervals: "LiftIntervals", rows: int) -> list[str]:
     from lowlift.rounding import ceiling, floor
 
     low, high = float(intervals.low.min()), float(intervals.high.max())
@@ -183,9 +183,14 @@ def _interval_lines(intervals: "LiftIntervals", audit: "Audit", rows: int) -> li
         pairs = f"{counted(intervals.zero_cells, 'pair')} of a sensitive and a released value"
         never = f"never {'occurs' if one else 'occur'} together"
         lines.append(f"{pairs} {never}: such a value rules the sensitive one out.")
-    if audit.is_satisfied and not intervals.supports(audit.criterion):
-        lines.append("Warning: as a sample the table is too small to support the bound.")
     return lines
+
+
+def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
+    """Return what to know if the table is a sample; printed, and in what ``--json`` prints."""
+    if audit.is_satisfied and not intervals.supports(audit.criterion):
+        return ["as a sample the table is too small to support the bound."]
+    return []
 
 
 def audit_screen(found: "TableAudit") -> None:
@@ -197,19 +202,17 @@ def audit_screen(found: "TableAudit") -> None:
     _said(spec)
     for name, part in found.columns:
         typer.echo(f"  {name} alone: {'holds' if part.is_satisfied else 'DOES NOT HOLD'}")
-    for line in _interval_lines(found.intervals, audit, spec.rows):
+    for line in _interval_lines(found.intervals, spec.rows):
         typer.echo(line)
-    _riskiest(audit)
+    warn(sample_warnings(found.intervals, audit))
+    _extreme(audit)
     typer.echo(THREATS)
 
 
-def _riskiest(audit: "Audit") -> None:
-    import numpy as np
-
+def _extreme(audit: "Audit") -> None:
+    """Print the values with the highest and with the lowest lifts, in turn."""
     low, high = audit.lift.min(axis=0), audit.lift.max(axis=0)
-    with np.errstate(divide="ignore"):
-        worst = np.maximum(np.log(high), -np.log(low))
-    order = np.argsort(-worst, kind="stable")[:_ROWS]
+    order = audit.most_extreme(_ROWS)
     s, labels = audit.joint.s_labels, audit.channel.y_labels
     rows = [
         (
@@ -221,10 +224,10 @@ def _riskiest(audit: "Audit") -> None:
             shown(s[int(audit.lift[:, y].argmin())]),
             "yes" if audit.allowed[y] else "no",
         )
-        for y in order.tolist()
+        for y in order
     ]
     head = ("value", "share", "max lift", "of", "min lift", "of", "allowed")
-    title = f"The riskiest {len(rows)} of {audit.channel.n_y:,} values"
+    title = f"The highest and lowest lifts: {len(rows)} of {audit.channel.n_y:,} values"
     table(head, rows, title)
 
 
@@ -243,6 +246,7 @@ def design_data(made: "Design") -> dict[str, Any]:
         **stopped_data(certificate),
         "fingerprint": made.encoded.release.fingerprint,
         "sample": interval_data(made.intervals),
+        "warnings": sample_warnings(made.intervals, made.encoded.release.audit),
     }
 
 
@@ -267,8 +271,9 @@ def design_screen(made: "Design") -> None:
     facts(lines)
     _stopped(certificate)
     _said(spec)
-    for line in _interval_lines(made.intervals, audit, spec.rows):
+    for line in _interval_lines(made.intervals, spec.rows):
         typer.echo(line)
+    warn(sample_warnings(made.intervals, audit))
     typer.echo(THREATS)
 
 

@@ -120,7 +120,12 @@ def audit(
         columns = {name: screens.audit_data(part) for name, part in found.columns}
         data = screens.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
         data |= {"rows": found.spec.rows, "columns": columns}
-        data |= {"sample": screens.interval_data(found.intervals), "warnings": found.warnings}
+        warnings = [
+            *screens.sample_warnings(found.intervals, found.audit),
+            *found.warnings,
+            *pages.warnings,
+        ]
+        data |= {"sample": screens.interval_data(found.intervals), "warnings": warnings}
         screens.print_json(data | pages.data)
     else:
         screens.audit_screen(found)
@@ -223,7 +228,8 @@ def design(
     if json:
         files = {"release": str(out), "codebook": None if public is None else str(public)}
         data = screens.design_data(made) | files | pages.data
-        screens.print_json(data | {"warnings": warnings})
+        every = [*screens.design_data(made)["warnings"], *warnings, *pages.warnings]
+        screens.print_json(data | {"warnings": every})
     else:
         screens.design_screen(made)
         also = "" if public is None else f" and {public} (public)"
@@ -340,7 +346,8 @@ def sanitize(
             "design": screens.design_data(made.design),
             "receipt": asdict(made.receipt),
         }
-        data |= {"checks": checks, "files": files, "warnings": made.warnings}
+        every = [*screens.design_data(made.design)["warnings"], *made.warnings, *pages.warnings]
+        data |= {"checks": checks, "files": files, "warnings": every}
         screens.print_json(data | {"is_verified": made.verification.is_ok})
     else:
         screens.design_screen(made.design)

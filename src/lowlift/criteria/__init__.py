@@ -1,16 +1,25 @@
 """A privacy criterion is a region of lift vectors.
 
 An output y is allowed when its lift vector ``l(s) = P(s|y) / P(s)`` lies in the region. `protocol`
-says what a criterion knows and how outputs are judged, `pointwise` holds the notions that bound
-single lifts, `averaged` those that bound a mean over s.
+says what a criterion knows, `judging` how outputs are judged by it; `pointwise` holds the notions
+that bound single lifts, `averaged` those that bound a mean over s.
 """
 
 import math
 from typing import Any
 
 from lowlift.criteria.averaged import AlphaLift, Chi2Lift, L1Lift
+from lowlift.criteria.judging import (
+    check_criterion,
+    cut_of,
+    half_spaces_of,
+    is_certified,
+    leakage_of,
+    risk_of,
+    verdicts,
+)
 from lowlift.criteria.pointwise import ALIP, LDP, LIP, MaxLift
-from lowlift.criteria.protocol import BuiltIn, Criterion, HalfSpaces, is_certified, verdicts
+from lowlift.criteria.protocol import BuiltIn, Criterion, HalfSpaces
 from lowlift.errors import InvalidInput
 
 __all__ = [
@@ -24,8 +33,13 @@ __all__ = [
     "HalfSpaces",
     "L1Lift",
     "MaxLift",
+    "check_criterion",
+    "cut_of",
     "from_dict",
+    "half_spaces_of",
     "is_certified",
+    "leakage_of",
+    "risk_of",
     "to_dict",
     "verdicts",
 ]

@@ -1,8 +1,8 @@
-"""What a criterion knows, and how outputs are judged by it."""
+"""What a criterion knows: the protocol, and what the built-in ones share."""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import lru_cache
 from typing import (
@@ -27,9 +27,7 @@ __all__ = [
     "Criterion",
     "HalfSpaces",
     "budget",
-    "is_certified",
     "split_budget",
-    "verdicts",
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -151,6 +149,14 @@ class BuiltIn(ABC):
     def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:
         """Decide one output from whole numbers proportional to P(s, y) and P(s), exactly."""
 
+    @abstractmethod
+    def half_spaces(self, p_s: Floats) -> HalfSpaces:
+        """Return half-spaces that hold on the whole region."""
+
+    @abstractmethod
+    def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:
+        """Return half-spaces that hold on the region and that a lift vector violates."""
+
     def __post_init__(self) -> None:
         for name in self.parameters():
             object.__setattr__(self, name, budget(getattr(self, name), name))
@@ -186,47 +192,3 @@ def _limits(side: float, error: float) -> tuple[float, float]:
         return side, side
     margin = 16 * error + 2 * _LIBM * (1 + side)
     return side - margin, side + margin
-
-
-def is_certified(criterion: Criterion) -> bool:
-    """Tell whether the criterion has an exact verdict."""
-    return callable(getattr(criterion, "verdict", None))
-
-
-def verdicts(
-    criterion: Criterion,
-    lift_sy: Floats,
-    p_s: Floats,
-    error: float,
-    posterior: Callable[[int], Sequence[int]],
-    prior: Callable[[], Sequence[int]],
-) -> Bools:
-    """Return per output whether the criterion allows it: exact where the criterion can be.
-
-    Parameters
-    ----------
-    criterion
-        Floats decide where its screen is sure, its exact verdict elsewhere.
-    lift_sy, p_s
-        Lifts (|S|, |Y|) and P(s), in floats.
-    error
-        A bound on the relative error of the lifts.
-    posterior, prior
-        Give whole numbers proportional to P(s, y) for output number y, and to P(s).
-    """
-    if not is_certified(criterion):
-        if not isinstance(criterion, Criterion):
-            raise InvalidInput(
-                f"criterion must be one of lowlift's, or have lower, upper, leakage and risk; got "
-                f"{type(criterion).__name__}. For example: lowlift.LIP(0.5)."
-            )
-        lower, upper = criterion.leakage(lift_sy, p_s)
-        return (lower <= criterion.lower) & (upper <= criterion.upper)
-    if isinstance(criterion, BuiltIn):
-        allowed, refused = criterion.screen(lift_sy, p_s, error)
-    else:
-        allowed, refused = np.zeros((2, lift_sy.shape[1]), np.bool_)
-    doubtful = allowed == refused
-    for y in doubtful.nonzero()[0].tolist() if doubtful.any() else ():
-        allowed[y] = criterion.verdict(posterior(y), prior()) is True  # type: ignore[attr-defined]
-    return allowed

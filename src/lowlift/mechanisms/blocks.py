@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
-from lowlift.criteria import BuiltIn, Criterion, verdicts
+from lowlift.criteria import BuiltIn, Criterion, risk_of, verdicts
 from lowlift.deadline import Deadline, check_time_limit
 from lowlift.joint import Joint
 from lowlift.kernels.compilation import prepare
@@ -123,7 +123,7 @@ class Grower:
         Returns the blocks, and whether the last is allowed; all others are.
         """
         pool = self.pool([[x] for x in symbols])
-        risk = self.criterion.risk(self.joint.lift[:, symbols], self.joint.p_s)
+        risk = risk_of(self.criterion, self.joint.lift[:, symbols], self.joint.p_s)
         blocks, allowed = list[list[int]](), True
         while pool.left:
             if self._is_over():
@@ -146,7 +146,7 @@ class Grower:
             if not pool.left or self._is_over():
                 return False
             union = pool.sums[:, : pool.left] + self.columns[:, block].sum(axis=1, keepdims=True)
-            risk = self.criterion.risk(union / (p_s @ union), p_s)
+            risk = risk_of(self.criterion, union / (p_s @ union), p_s)
             ids = pool.ids[: pool.left]
             block.extend(pool.take(int(ids[np.lexsort((ids, risk))[0]])))
             self.progress(1)

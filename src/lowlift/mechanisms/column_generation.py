@@ -18,6 +18,7 @@ from lowlift.certificates import (
     programs_at_once,
     prove_floor,
 )
+from lowlift.criteria import leakage_of
 from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
 from lowlift.kernels import lp, pricing
@@ -573,7 +574,7 @@ def _spread(points: Floats, order: npt.NDArray[np.int64], most: int) -> list[int
 def _excess(polytope: Polytope, lifts: Floats, hair: float = MARGIN / 2) -> Floats:
     """Return how far the leakage of each lift vector is beyond its budget, less a hair."""
     criterion = polytope.criterion
-    lower, upper = criterion.leakage(np.maximum(lifts, 0.0), polytope.joint.p_s)
+    lower, upper = leakage_of(criterion, np.maximum(lifts, 0.0), polytope.joint.p_s)
     out = np.full(lifts.shape[1], -math.inf)
     for leakage, side in ((lower, criterion.lower), (upper, criterion.upper)):
         if not math.isinf(side):

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from lowlift.arguments import check_callable
 from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate
 from lowlift.criteria import Criterion
@@ -119,6 +120,7 @@ def merge_subsets(
     deadline: Deadline | None = None,
 ) -> Merged:
     """Return the blocks of Algorithm 1; see `subset_merging`."""
+    check_callable(progress, "progress")
     risky = risky_symbols(joint, criterion)
     high, low = risky.nonzero()[0].tolist(), (~risky).nonzero()[0].tolist()
     alone = [[x] for x in low]

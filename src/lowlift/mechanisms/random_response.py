@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lowlift.arguments import check_callable, check_positive
 from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate, State, cores
 from lowlift.channel import MAX_DENOMINATOR, Channel
-from lowlift.criteria import Criterion
+from lowlift.criteria import Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
@@ -80,12 +81,9 @@ def random_response(
     (0.84951, True)
     """
     check_convex(criterion)
-    for name, value in (
-        ("gap", gap),
-        ("time_limit", math.inf if time_limit is None else time_limit),
-    ):
-        if not isinstance(value, int | float) or not value > 0:
-            raise InvalidInput(f"{name} must be positive; got {value!r}.")
+    check_callable(progress, "progress")
+    check_positive(gap, "gap")
+    check_positive(math.inf if time_limit is None else time_limit, "time_limit")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
         raise InvalidInput(f"jobs must be a whole number, 1 or more; got {jobs!r}.")
     if not risky_symbols(joint, criterion).any():
@@ -140,6 +138,7 @@ def _best_release(
 
 def check_convex(criterion: Criterion) -> None:
     """Refuse a criterion that is not convex, or that cannot say where it ends."""
+    check_criterion(criterion)
     if not getattr(criterion, "is_convex", True):
         raise InvalidInput(
             f"the random response needs a convex criterion; {criterion} is not: mixing two "

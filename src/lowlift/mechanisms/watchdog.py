@@ -70,6 +70,8 @@ def watchdog(
            [0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
+    if not isinstance(repair, bool):
+        raise InvalidInput(f"repair must be True or False; got {type(repair).__name__}.")
     weights = _weights(outputs)
     deadline = started(time_limit, *kernels_of(criterion))
     risky = risky_symbols(joint, criterion)

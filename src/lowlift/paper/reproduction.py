@@ -134,7 +134,7 @@ def _claim(folder: Path) -> Path:
     """Return the folder, made if need be and marked as ours; refuse one that is not."""
     if folder.exists():
         if not folder.is_dir():
-            raise InvalidInput(f"{folder} must be a folder; it is a file. Choose another --out.")
+            raise InvalidInput(f"{folder} must be a folder; it is a file. Choose another.")
         is_ours = _signed(folder / _MANIFEST)
         if not is_ours and any(folder.iterdir()):
             raise InvalidInput(
@@ -146,7 +146,7 @@ def _claim(folder: Path) -> Path:
         _sign(folder)
     except OSError as error:
         raise InvalidInput(
-            f"{folder} cannot be written: {error.strerror}. Choose another --out."
+            f"{folder} cannot be written: {error.strerror}. Choose another folder."
         ) from error
     return folder
 

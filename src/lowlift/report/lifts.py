@@ -85,7 +85,7 @@ def output_names(audit: Audit, texts: tuple[str, ...] | None) -> tuple[str, ...]
 def riskiest(
     raw: Audit, published: Audit | None, names: tuple[str, ...], *, is_judged: bool = True
 ) -> Table:
-    """Return the riskiest values of X as they are, and what became of them.
+    """Return the values of X with the highest and lowest lifts, and what became of them.
 
     Parameters
     ----------
@@ -98,11 +98,10 @@ def riskiest(
     is_judged
         Whether there is one bound to judge them by.
     """
-    # Of values as risky as each other, the most common first.
-    order = np.lexsort((-raw.p_y, -_risk(log_or_minus_inf(raw.lift), 0)))[:_RISKIEST]
+    order = raw.most_extreme(_RISKIEST)
     s_labels = [cell(shown(label)) for label in raw.joint.s_labels]
     rows = []
-    for x in order.tolist():
+    for x in order:
         lifts = raw.lift[:, x]
         high, low = int(lifts.argmax()), int(lifts.argmin())
         row = [
@@ -122,7 +121,7 @@ def riskiest(
     if published is not None:
         head += ["published as", "then at most", "then at least"]
     numeric = (1, 6, 7) if published is not None else (1,)
-    caption = f"The riskiest {len(rows)} of {counted(raw.joint.n_x, 'value')}"
+    caption = f"The highest and lowest lifts: {len(rows)} of {counted(raw.joint.n_x, 'value')}"
     caption += "." if published is None else ", and what became of them."
     return Table(caption, tuple(head), tuple(rows), numeric, raw.joint.n_x - len(rows))
 

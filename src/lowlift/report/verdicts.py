@@ -91,7 +91,7 @@ def _on_average(criterion: Criterion) -> str:
         if math.isfinite(upper):
             sides.append(f"more than {at_most(upper)} times as likely")
         if math.isfinite(lower):
-            sides.append(f"more than {at_most(lower)} times less likely")
+            sides.append(f"less than 1/{at_most(lower)} times as likely")
         words = " or ".join(sides)
         return f"seeing a published value makes the sensitive values, on average, no {words}"
     return "what a published value tells stays within the bound that was asked for"

@@ -5,29 +5,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
-from lowlift.tables import Bins, Each, Edges, Quantiles, parse_bins
+from lowlift.tables import Bins, Each, Quantiles
+from lowlift.tables.bins import as_bins
 
-__all__ = ["check_choice", "check_criterion", "declared_bins", "names_of", "seed_of"]
+__all__ = ["declared_bins", "names_of", "seed_of"]
 
 _NUMERIC = ("integer", "real")
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse a parameter that is none of its choices."""
-    if not (isinstance(value, str) and value in choices):
-        raise InvalidInput(f"{name} must be one of {', '.join(choices)}; got {value!r}.")
-
-
-def check_criterion(criterion: Any) -> Criterion:
-    """Return the criterion; refuse what is none."""
-    if not isinstance(criterion, Criterion) or isinstance(criterion, type):
-        raise InvalidInput(
-            "criterion must be a bound, such as lowlift.LIP(0.5); got "
-            f"{type(criterion).__name__}. There is no default."
-        )
-    return criterion
 
 
 def seed_of(random_state: Any) -> int | None:
@@ -82,11 +66,11 @@ def declared_bins(
         For bins that cannot be read, or a numeric column without.
     """
     if isinstance(given, Mapping):
-        found = {name: _bins(name, value) for name, value in given.items()}
+        found = {name: as_bins(name, value) for name, value in given.items()}
     elif given is None:
         found = {}
     else:
-        found = {name: _bins(name, given) for name in released if kinds[name] in _NUMERIC}
+        found = {name: as_bins(name, given) for name in released if kinds[name] in _NUMERIC}
     for name in sensitive:  # each value of S is protected, not ranges of them
         if kinds[name] == "integer":
             found.setdefault(name, Each())
@@ -107,18 +91,3 @@ def declared_bins(
             stacklevel=4,
         )
     return found
-
-
-def _bins(name: str, value: Any) -> Bins:
-    if isinstance(value, Bins):
-        return value
-    if isinstance(value, str):
-        return parse_bins(f"{name}={value}")[1]
-    try:
-        edges = tuple(value)
-    except TypeError as error:
-        raise InvalidInput(
-            f"bins of {name!r} must be edges, or a text such as 'width:10'; "
-            f"got {type(value).__name__}."
-        ) from error
-    return Edges(tuple(edge.item() if hasattr(edge, "item") else edge for edge in edges))

@@ -97,10 +97,15 @@ def library_of(x: Any) -> str:
     Raises
     ------
     InvalidInput
-        For a polars LazyFrame.
+        For a polars LazyFrame or an Arrow table.
     """
     kind = type(x)
     library = kind.__module__.partition(".")[0]
+    if library == "pyarrow":
+        raise InvalidInput(
+            "X must be a pandas or polars DataFrame, or an array; got an Arrow table. "
+            "Pass X.to_pandas()."
+        )
     if library == "polars" and kind.__name__ == "LazyFrame":
         raise InvalidInput("X must be readable more than once; got a LazyFrame. Collect it first.")
     if isinstance(x, pd.DataFrame):

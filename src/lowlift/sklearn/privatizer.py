@@ -14,12 +14,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lowlift.criteria import Criterion
+from lowlift.arguments import check_choice
+from lowlift.criteria import Criterion, check_criterion
 from lowlift.encodings import ENCODINGS
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.sklearn.declared import (
-    check_choice,
-    check_criterion,
     declared_bins,
     names_of,
     seed_of,
@@ -318,9 +317,11 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
 
     def _checked(self) -> Criterion:
         for name, choices in _CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
+            check_choice(getattr(self, name), name, choices)
         seed_of(self.random_state)
-        return check_criterion(self.criterion)
+        criterion: Any = self.criterion
+        check_criterion(criterion)
+        return criterion  # type: ignore[no-any-return]
 
     def _rows(self, X: Any, *, reset: bool) -> Frame:
         """Return the rows of X; refuse other columns than at fit, the sensitive ones aside."""

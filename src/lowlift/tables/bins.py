@@ -14,7 +14,17 @@ from lowlift.files import refuse_unknown
 from lowlift.joint import Label
 from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days
 
-__all__ = ["Bins", "Each", "Edges", "Quantiles", "Width", "bins_from_dict", "parse_bins"]
+__all__ = [
+    "Bins",
+    "Each",
+    "Edges",
+    "Quantiles",
+    "Width",
+    "as_bins",
+    "as_bins_by_name",
+    "bins_from_dict",
+    "parse_bins",
+]
 
 Number: TypeAlias = int | float
 
@@ -284,6 +294,43 @@ def parse_bins(text: str) -> tuple[str, Bins]:
         parts = _parsed(size, text)
         return name, Quantiles(parts if isinstance(parts, int) else 0)
     return name, Edges(tuple(_parsed(part, text) for part in form.split(",")))
+
+
+def as_bins(name: str, value: Any) -> Bins:
+    """Return the bins of a column from any form: bins, a text such as "width:10", or edges.
+
+    Raises
+    ------
+    InvalidInput
+        For anything else.
+
+    Examples
+    --------
+    >>> as_bins("age", "width:10"), as_bins("age", [0, 18, 65])
+    (Width(width=10), Edges(edges=(0, 18, 65)))
+    """
+    if isinstance(value, Bins):
+        return value
+    if isinstance(value, str):
+        return parse_bins(f"{name}={value}")[1]
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
+        raise InvalidInput(
+            f"bins of {name!r} must be edges, or a text such as 'width:10'; "
+            f"got {type(value).__name__}."
+        )
+    return Edges(tuple(edge.item() if hasattr(edge, "item") else edge for edge in value))
+
+
+def as_bins_by_name(given: Any) -> dict[str, Bins]:
+    """Return the bins of several columns, by name; see `as_bins`."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput(
+            "bins must be a mapping from column to bins, such as {'age': 'width:10'}; got "
+            f"{type(given).__name__}."
+        )
+    return {name: as_bins(name, value) for name, value in given.items()}
 
 
 def _parsed(part: str, text: str) -> Number:

@@ -62,12 +62,14 @@ class Column:
             self._check_date_bins()
             return
         if self.kind in NUMERIC and self.bins is None:
-            forms = (
-                "=0,18,30, =width:10 or =each" if self.kind == "integer" else "=0,1.5 or =width:1"
-            )
+            whole = self.kind == "integer"
             raise InvalidInput(
                 f"column {self.name!r} is numeric ({self.kind}) and must have declared bins; got "
-                f"none. Add them with --bin, such as {self.name}{forms}."
+                "none.",
+                advice="bins",
+                column=self.name,
+                example="0,18,30" if whole else "0,1.5",
+                forms="'width:10' or 'each'" if whole else "'width:1'",
             )
         if self.kind not in NUMERIC and self.bins is not None:
             raise InvalidInput(

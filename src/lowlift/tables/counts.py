@@ -50,7 +50,7 @@ class Counts:
         InvalidInput
             When values are missing and `missing` is "error"; the message has their number.
         """
-        if missing not in MISSING:
+        if not isinstance(missing, str) or missing not in MISSING:
             raise InvalidInput(f"missing must be value, drop or error; got {missing!r}.")
         ranked = [_Ranked(column) for column in columns]
         groups, dropped = [], 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
-from lowlift.tables.bins import Bins, Quantiles
+from lowlift.tables.bins import Bins, Quantiles, as_bins_by_name
 from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw
@@ -64,12 +64,23 @@ def open_table(source: Any, engine: str | None = None, *, is_text: bool = False)
     return table
 
 
+def column_names(given: Any, parameter: str) -> list[str]:
+    """Return one name or several as a list; refuse what is neither."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(
+            f"{parameter} must be the name of a column or a list of names; got "
+            f"{type(given).__name__}."
+        )
+    return list(names)
+
+
 def read_joint(
     source: Any,
     sensitive: str | Sequence[str],
     released: str | Sequence[str],
     *,
-    bins: Mapping[str, Bins] | None = None,
+    bins: Mapping[str, Bins | str | Sequence[float]] | None = None,
     missing: str = "value",
     engine: str | None = None,
 ) -> Joint:
@@ -82,7 +93,8 @@ def read_joint(
     sensitive, released
         The columns of S and of X; several columns are one symbol, a tuple.
     bins
-        Bins of numeric columns, by name.
+        Bins of numeric columns, by name: a text ("width:10", "each", "quantiles:4"), a list of
+        edges, or `Edges`, `Width`, `Each`, `Quantiles` of `lowlift.tables`.
     missing
         "value": NULL is a symbol with label None; "drop": such rows leave; "error".
 
@@ -97,9 +109,8 @@ def read_joint(
     Cost
         One GROUP BY in the engine; only the counts leave it.
     """
-    s_names = [sensitive] if isinstance(sensitive, str) else list(sensitive)
-    x_names = [released] if isinstance(released, str) else list(released)
-    declared = dict(bins or {})
+    s_names, x_names = column_names(sensitive, "sensitive"), column_names(released, "released")
+    declared = as_bins_by_name(bins)
     unknown = declared.keys() - {*s_names, *x_names}
     if unknown:
         raise InvalidInput(

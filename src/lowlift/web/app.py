@@ -22,6 +22,7 @@ from lowlift.web.house import House, NotIn
 from lowlift.web.limits import Limits
 from lowlift.web.pages import show
 from lowlift.web.sessions import Sessions, SessionTable
+from lowlift.web.words import said
 
 __all__ = ["create_app"]
 
@@ -98,7 +99,7 @@ async def _sweep(sessions: Sessions, connections: Connections, limits: Limits) -
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return _problem(request, str(error), 422)
+    return _problem(request, said(error), 422)
 
 
 async def _incomplete(request: Request, _: Exception) -> Response:

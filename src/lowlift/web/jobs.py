@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from lowlift.errors import LowliftError
 from lowlift.web.places import place_of
+from lowlift.web.words import said
 
 __all__ = ["Job", "Tell", "prepare"]
 
@@ -214,7 +215,7 @@ def _work(
     try:
         outcome = ("done", function(*arguments, tell))
     except LowliftError as error:
-        outcome = ("refused", str(error))
+        outcome = ("refused", said(error))
     except MemoryError:
         outcome = ("refused", "this needs more memory than there is. Use fewer columns or rows.")
     except OSError as error:

@@ -1,7 +1,6 @@
 """Templates filled in, and the small pictures that are drawn while work goes on."""
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,16 +10,6 @@ from lowlift.figures.page import environment_of, render
 from lowlift.rounding import ceiling
 
 __all__ = ["bound", "one_line", "search_svg", "sentence", "show"]
-
-
-#: What messages say for the command line, and what it is here.
-_HERE = (
-    (re.compile(r"Add them with --bin, such as '?.*?=(.*)\.$"), r"Write them under its name: \1."),
-    (re.compile(r"Design with --missing value"), "Take missing values as values of their own"),
-    (re.compile(r"Release those columns too \(-x\), leave them out, or use --accept-uncovered"),
-     "Publish those columns in the same release, or leave them out"),
-    (re.compile(r"Choose another (name|output), or use --force\."), "Try again."),
-)  # fmt: skip
 
 
 def show(template: str, **context: Any) -> str:
@@ -33,13 +22,11 @@ def sentence(message: str) -> str:
 
     Examples
     --------
-    >>> sentence("column 'age' is integer and has none. Add them with --bin, such as age=each.")
-    "Column 'age' is integer and has none. Write them under its name: each."
+    >>> sentence("column 'age' has none.")
+    "Column 'age' has none."
     >>> sentence("people.csv has no rows.")
     'people.csv has no rows.'
     """
-    for pattern, words in _HERE:
-        message = pattern.sub(words, message)
     first = message.split(maxsplit=1)[0] if message else ""
     return message[:1].upper() + message[1:] if first.isalpha() else message
 

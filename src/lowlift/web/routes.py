@@ -21,6 +21,7 @@ from lowlift.web.pages import show
 from lowlift.web.sessions import Session, SessionTable
 from lowlift.web.settings import MOST_PINNED, Setting, pinned_of, shortest
 from lowlift.web.visitors import InHouse, InSession, Token, check_token
+from lowlift.web.words import said
 from lowlift.workflow import CRITERIA, MECHANISMS
 
 __all__ = ["router"]
@@ -57,7 +58,7 @@ async def upload(request: Request, session: InSession, house: InHouse) -> Respon
         shutil.rmtree(folder, ignore_errors=True)
         if not isinstance(error, LowliftError | OSError):
             raise
-        fault = str(error)
+        fault = said(error)
         if isinstance(error, OSError):
             fault = f"the file could not be kept: {error.strerror}."
         return HTMLResponse(_start(session, limit, fault), 422)
@@ -102,7 +103,7 @@ async def look(request: Request, session: InSession) -> Response:
         setting, fault = Setting.of(query), ""
     except InvalidInput as error:
         # The form shows what can be shown; the result says what is wrong.
-        setting, fault = Setting(request.query_params.get("table", "")), str(error)
+        setting, fault = Setting(request.query_params.get("table", "")), said(error)
     if is_part:
         part = await _result(session, setting, pinned, fault, is_part=True)
         address = f"/look?{setting.query}{_pins(pinned)}"

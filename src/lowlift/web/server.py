@@ -53,7 +53,7 @@ class Address:
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
-            raise InvalidInput("https needs both --certificate and --certificate-key.")
+            raise InvalidInput("https needs a certificate and its key.", advice="https")
         for path in (self.certificate, self.key):
             if path is not None and not path.is_file():
                 raise InvalidInput(f"there is no file {path.name}.")
@@ -61,8 +61,9 @@ class Address:
             raise InvalidInput(f"the password must have {_LEAST_PASSWORD} characters or more.")
         if not self.is_local and (self.password is None or self.certificate is None):
             raise InvalidInput(
-                f"{self.host} can be reached from other machines: this needs --password-file, "
-                "--certificate and --certificate-key. Without --host only this machine gets in."
+                f"{self.host} can be reached from other machines: this needs a password, a "
+                "certificate and its key.",
+                advice="remote",
             )
 
     @property
@@ -229,7 +230,7 @@ def _bound(address: Address) -> socket.socket:
         listening.close()
         raise InvalidInput(
             f"cannot listen on {address.host} port {address.port}: {error.strerror}. "
-            "Use another --port."
+            "Use another port."
         ) from error
     return listening
 

@@ -82,7 +82,7 @@ class Upload:
         """Stop keeping the file."""
         self.fault = self.fault or (
             f"a file must have at most {self._limit // 2**20:,} MB. Use Parquet, fewer columns, or "
-            "start lowlift web with the table's path or a larger --upload-limit."
+            "start lowlift web with the table's path or a larger upload limit."
         )
 
     def close(self) -> None:

@@ -153,6 +153,10 @@ RECEIPT_KEYS = dict.fromkeys(("format", "version", *(field.name for field in fie
 
 def receipt_path(target: str) -> Path:
     """Return where the receipt of an output goes: beside a file, here for a database table."""
+    if not isinstance(target, str):
+        raise InvalidInput(
+            f"target must be a file such as safe.csv, or a table; got {type(target).__name__}."
+        )
     if "://" in target or target.startswith("table:"):
         name = target.rsplit("table=", maxsplit=1)[-1].removeprefix("table:")
         safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
@@ -190,7 +194,7 @@ def apply(
     options = options or Options()
     receipt_file = receipt_path(target)
     if receipt_file.exists() and not options.force:
-        raise InvalidInput(f"{receipt_file.name} exists. Choose another output, or use --force.")
+        raise InvalidInput(f"{receipt_file.name} exists.", advice="overwrite")
     encoded, spec = published(release), Spec.from_dict(release.table)
     with (
         open_table(source, engine) as table,
@@ -313,7 +317,8 @@ def _unchecked(spec: Spec, present: tuple[Column, ...], options: Options) -> str
             f"the sensitive columns must be in the table; {', '.join(map(repr, missing))} of the "
             "release is not, so the bound cannot be checked here. Nothing was written. Give the "
             "table with that column under its name, or accept a table on which the bound is not "
-            "checked (--accept-unchecked, Options(accept_unchecked=True))."
+            "checked.",
+            advice="unchecked",
         )
     return "whether the bound holds on this table: S is not in it"
 
@@ -331,7 +336,8 @@ def _check_here(counts: Counts, spec: Spec, encoded: Encoded) -> None:
         if without:
             raise InvalidInput(
                 f"{without:,} rows have no value of S, so they were not part of the design, but "
-                "would be published. Design with --missing value, or remove them."
+                "would be published.",
+                advice="missing",
             )
     found = first_broken(counts, spec, encoded)
     if found is None:
@@ -398,8 +404,8 @@ def _check_kept(table: Table, spec: Spec, encoded: Encoded, options: Options) ->
         return []
     if not options.accept_uncovered:
         raise BoundViolated(
-            f"with the kept columns the bound does not hold: {why}. Nothing was written. "
-            "Release those columns too (-x), leave them out, or use --accept-uncovered."
+            f"with the kept columns the bound does not hold: {why}. Nothing was written.",
+            advice="uncovered",
         )
     return [f"the kept columns ({why})"]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from lowlift.arguments import check_choice
 from lowlift.certificates import State
 from lowlift.criteria import ALIP, LDP, LIP, AlphaLift, Chi2Lift, Criterion, L1Lift, MaxLift
 from lowlift.errors import InvalidInput
@@ -75,8 +76,7 @@ def criterion_of(
     >>> criterion_of("max-lift", upper=1.0)
     MaxLift(upper=1.0)
     """
-    if name not in CRITERIA:
-        raise InvalidInput(f"criterion must be one of {', '.join(CRITERIA)}; got {name!r}.")
+    check_choice(name, "criterion", CRITERIA)
     if (alpha is None) == (name == "alpha"):
         raise InvalidInput("alpha is the order of criterion alpha: give it there, and only there.")
     if epsilon is not None and (lower is not None or upper is not None):
@@ -128,8 +128,7 @@ def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
     InvalidInput
         For an unknown name, or a table with too many symbols for the mechanism.
     """
-    if name not in MECHANISMS:
-        raise InvalidInput(f"mechanism must be one of {', '.join(MECHANISMS)}; got {name!r}.")
+    check_choice(name, "mechanism", MECHANISMS)
     size = f"{joint.n_x:,} symbols of X by {joint.n_s:,} of S"
     cells, is_convex = joint.n_x * joint.n_s, getattr(criterion, "is_convex", True)
     seconds = joint.n_x**2 * joint.n_s / _MERGING_RATE

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from lowlift.arguments import check_choice, check_instance
 from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
@@ -12,6 +13,8 @@ from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.files import refuse_unknown
 from lowlift.joint import Joint, Label
 from lowlift.tables import Bins, Column, Counts, Quantiles, Table, open_table
+from lowlift.tables.bins import as_bins_by_name
+from lowlift.tables.table import column_names
 
 __all__ = [
     "Asked",
@@ -41,7 +44,7 @@ class Asked:
     sensitive, released
         Names of the columns of S and of X; at least one each, none twice.
     bins
-        How numeric columns become symbols, by name.
+        How numeric columns become symbols, by name: bins, a text such as "width:10", or edges.
     missing
         What a missing value is: "value" (a symbol of its own), "drop" or "error".
     escape_formulas
@@ -55,6 +58,9 @@ class Asked:
     escape_formulas: bool = False
 
     def __post_init__(self) -> None:
+        for side in ("sensitive", "released"):
+            object.__setattr__(self, side, tuple(column_names(getattr(self, side), side)))
+        object.__setattr__(self, "bins", as_bins_by_name(self.bins))
         names = (*self.sensitive, *self.released)
         for side, given in (("sensitive", self.sensitive), ("released", self.released)):
             if not given:
@@ -68,10 +74,7 @@ class Asked:
         stray = sorted(set(self.bins) - set(names))
         if stray:
             raise InvalidInput(f"bins are given for {stray[0]!r}, which is not used.")
-        if self.missing not in _MISSING:
-            raise InvalidInput(
-                f"missing must be one of {', '.join(_MISSING)}; got {self.missing!r}."
-            )
+        check_choice(self.missing, "missing", _MISSING)
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,8 @@ class Spec:
         """
         if saved is None:
             raise InvalidInput(
-                "this release was not designed on a table, so its columns are not known. "
-                "Make one with lowlift design."
+                "this release was not designed on a table, so its columns are not known.",
+                advice="design",
             )
         try:
             found = cls(
@@ -171,6 +174,7 @@ def columns_of(source: Any, *, engine: str | None = None) -> tuple[int, tuple[Fo
 
 def count_table(source: Any, asked: Asked, *, engine: str | None = None) -> tuple[Joint, Spec]:
     """Open the table and count S by X in it."""
+    check_instance(asked, Asked, "asked")
     with open_table(source, engine) as table:
         joint, spec, _ = count(table, asked)
         return joint, spec

@@ -278,7 +278,7 @@ def read_curve(path: str | os.PathLike[str]) -> list[Point]:
             rows = csv.reader(file)
             # Files written before searches said that they stopped have one column less.
             if next(rows, None) not in (list(kinds), list(kinds)[:-1]):
-                raise InvalidInput(f"{name} must be a curve that lowlift tradeoff wrote as .csv.")
+                raise InvalidInput(f"{name} must be a trade-off curve that lowlift wrote as .csv.")
             for row in rows:
                 texts = zip(list(kinds.values())[: max(len(row), len(kinds) - 1)], row, strict=True)
                 points.append(Point(*(readers[kind](text) for kind, text in texts)))

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lowlift.arguments import check_choice
 from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
-from lowlift.encodings import Encoded, default_encoding, encode
+from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
 from lowlift.joint import Joint
 from lowlift.measures import bayes_vulnerability
 from lowlift.release import Release
@@ -131,6 +132,8 @@ def design_counted(
     progress: Progress | None = None,
 ) -> Design:
     """Return the same from counts (see `count_table`)."""
+    if encoding is not None:
+        check_choice(encoding, "encoding", ENCODINGS)
     chosen = choose(mechanism, joint, criterion)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
     encoded = encode(release, encoding or default_encoding(release))

@@ -41,7 +41,7 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
         raise InvalidInput(f"{path.name} cannot be read: {error.strerror}.") from error
     if len(key) != KEY_SIZE:
         raise InvalidInput(
-            f"a key must be {KEY_SIZE} bytes; {path.name} has {len(key)}. See lowlift key new."
+            f"a key must be {KEY_SIZE} bytes; {path.name} has {len(key)}.", advice="key"
         )
     if mode & 0o077:
         raise InvalidInput(f"{path.name} must be readable by its owner only: chmod 600 it.")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lowlift.arguments import check_instance
 from lowlift.codebook import Codebook
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
@@ -50,7 +51,7 @@ def refuse_existing(*paths: Path | None, force: bool, source: Any = None) -> Non
     found = [path for path in paths if path is not None]
     for path in found:
         if path.exists() and not force:
-            raise InvalidInput(f"{path.name} exists. Choose another name, or use --force.")
+            raise InvalidInput(f"{path.name} exists.", advice="overwrite")
         check_writable(path)
     places = [path.resolve() for path in found]
     if isinstance(source, str) and Path(source).exists():
@@ -85,7 +86,8 @@ def sanitize(
         The table is counted once and its files are hashed once; rows are read again only when they
         are drawn one by one (a key, kept columns or a kept order). Verifying reads the output.
     """
-    options = options or Options()
+    options = Options() if options is None else options
+    check_instance(options, Options, "options")
     refuse_existing(*_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
         joint, spec, counts = count(table, asked)

@@ -4,6 +4,8 @@ import atexit
 import os
 import re
 import secrets
+import signal
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -241,6 +243,17 @@ class Spark:
             self.session.catalog.dropTempView(name)
 
 
+@contextmanager
+def _handler_kept() -> Iterator[None]:
+    """Keep the handler of Ctrl+C, which PySpark replaces by one that fails inside a job."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
 def _session(source: SparkTable | Frame) -> tuple[SparkSession, bool]:
     """Return the frame's session, the active one, or a new one that is ours to stop."""
     if isinstance(source, Frame):
@@ -250,7 +263,7 @@ def _session(source: SparkTable | Frame) -> tuple[SparkSession, bool]:
         return active, False
     builder = SparkSession.builder.appName("lowlift")
     if any(name in os.environ for name in _CONFIGURED):
-        with refusing(source.description):
+        with refusing(source.description), _handler_kept():
             return builder.getOrCreate(), True
     builder = builder.master("local[*]")
     for key, value in _LOCAL.items():
@@ -260,7 +273,7 @@ def _session(source: SparkTable | Frame) -> tuple[SparkSession, bool]:
     # The variable wins over the setting, so that both must name the private folder.
     os.environ["SPARK_LOCAL_DIRS"] = folder
     try:
-        with refusing(source.description):
+        with refusing(source.description), _handler_kept():
             return builder.config("spark.local.dir", folder).getOrCreate(), True
     finally:
         if before is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
-from lowlift.files import open_to_readers, place, sync, temporary_beside
+from lowlift.files import check_writable, open_to_readers, place, sync, temporary_beside
 from lowlift.tables.dialects import DUCKDB
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, RowPlan
@@ -37,18 +37,25 @@ class FileTarget:
         self.sandbox: Sandbox | None = None
         refuse_input(path, engine)
         refuse_existing(path, force=output.force)
+        check_writable(path)
         self.temporary = temporary_beside(path)
         self.old = self.temporary.with_suffix(".old")
         self.inode = 0
-        # Not readable by others until it is whole and checked.
+
+    def _create(self) -> None:
+        """Create the temporary file, not readable by others until it is whole and checked.
+
+        Not in the constructor: a signal that arrives there would leave the file behind.
+        """
         try:
             os.close(os.open(self.temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except OSError as error:
-            raise InvalidInput(f"{path.name} cannot be written: {error.strerror}.") from error
+            raise InvalidInput(f"{self.path.name} cannot be written: {error.strerror}.") from error
 
     def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
         """Write each output as often as counted, in random order."""
         rows = sum(counts)
+        self._create()
         self.sandbox = Sandbox([self.temporary], Path(self.output.target).name)
         load_codes(self.sandbox, shuffled_codes(counts, seed))
         self._copy(self.sandbox)
@@ -56,6 +63,7 @@ class FileTarget:
 
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
+        self._create()
         spool = self.engine.spool(plan)
         try:
             self.sandbox = Sandbox([self.temporary, spool.path], Path(self.output.target).name)

@@ -1,0 +1,19 @@
+"""What to do about an error, in the words of the command line."""
+
+from collections.abc import Mapping
+
+__all__ = ["ADVICE"]
+
+#: By the keys of `lowlift.errors.ADVICE`.
+ADVICE: Mapping[str, str] = {
+    "bins": "Add them with --bin, such as --bin {column}={example}; other forms: {forms}.",
+    "design": "Make one with lowlift design.",
+    "https": "Give both --certificate and --certificate-key.",
+    "key": "Make one with lowlift key new.",
+    "missing": "Design with --missing value, or remove them.",
+    "overwrite": "Choose another name, or use --force.",
+    "remote": "Give --password-file, --certificate and --certificate-key; without --host only this "
+    "machine gets in.",
+    "unchecked": "To accept it, use --accept-unchecked.",
+    "uncovered": "Release those columns too (-x), leave them out, or use --accept-uncovered.",
+}
