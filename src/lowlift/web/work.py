@@ -119,6 +119,7 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
         encoding=setting.encoding or None,
         time_limit=setting.seconds,
         progress=told,
+        is_monotone=True,  # a slider moved to a looser bound must not lose information
     )
     proof = made.release.certificate
     facts = {

@@ -130,11 +130,17 @@ def design_counted(
     encoding: str | None = None,
     time_limit: float = 60.0,
     progress: Progress | None = None,
+    is_monotone: bool = False,
 ) -> Design:
-    """Return the same from counts (see `count_table`)."""
+    """Return the same from counts (see `count_table`).
+
+    With `is_monotone`, merging takes the best of tighter budgets too, as "auto" does, so that
+    a looser budget keeps no less.
+    """
     if encoding is not None:
         check_choice(encoding, "encoding", ENCODINGS)
     chosen = choose(mechanism, joint, criterion)
+    chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
     encoded = encode(release, encoding or default_encoding(release))
     spec = replace(spec, encoding=encoded.name)
