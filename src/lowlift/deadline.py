@@ -59,5 +59,6 @@ def check_time_limit(time_limit: float | None) -> None:
     if time_limit is None:
         return
     is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
-    if not is_number or not time_limit >= 0:
-        raise InvalidInput(f"time_limit must be 0 seconds or more; got {time_limit!r}.")
+    if not is_number or not time_limit >= 0 or (math.inf > time_limit > 1e15):
+        shown = repr(time_limit) if is_number and time_limit < 1e15 else type(time_limit).__name__
+        raise InvalidInput(f"time_limit must be 0 seconds or more, below 1e15 or inf; got {shown}.")

@@ -15,7 +15,6 @@
 from collections.abc import Mapping
 
 __all__ = [
-    "ADVICE",
     "BoundViolated",
     "Infeasible",
     "InvalidInput",

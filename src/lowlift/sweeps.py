@@ -5,7 +5,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -176,6 +175,8 @@ def _rows_of(task: _Task) -> list[tuple[Any, ...]]:
 
 
 def _in_threads(tasks: Sequence[_Task], jobs: int) -> Iterator[list[tuple[Any, ...]]]:
+    from concurrent.futures import ThreadPoolExecutor
+
     # Threads, not processes: kernels and HiGHS release the interpreter's lock, and a process
     # spends seconds on its start, which short releases never win back.
     with ThreadPoolExecutor(min(jobs, len(tasks))) as pool:

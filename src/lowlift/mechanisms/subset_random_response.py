@@ -9,7 +9,7 @@ from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline
-from lowlift.joint import Joint
+from lowlift.joint import Joint, check_joint
 from lowlift.mechanisms.blocks import (
     Grower,
     grower_for,
@@ -84,6 +84,7 @@ def subset_random_response(
     >>> release.audit.is_satisfied
     True
     """
+    check_joint(joint)
     check_convex(criterion)
     whole = started(time_limit, *kernels_of(criterion), "search")
     deadline, is_stopped = whole.earlier(AFTERWARDS * joint.n_x), False
