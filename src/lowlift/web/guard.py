@@ -1,5 +1,7 @@
 """Who may talk to the server: its own pages, under its own name; and what they may load."""
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -19,6 +21,8 @@ _Receive = Callable[[], Awaitable[_Message]]
 _Send = Callable[[_Message], Awaitable[None]]
 _LOG = logging.getLogger("lowlift.web")
 
+#: Seconds that the rest of a refused request is read.
+_LINGER = 1.0
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -108,12 +112,12 @@ class Guard:
         """Read a request; return what gives it to the application, or None when it is refused."""
         request = HTTPConnection(scope)
         if {"content-length", "transfer-encoding"} <= {*request.headers}:
-            await _answer(send, 400, "A request has one length.", closes=True)
+            await _answer(send, 400, "A request has one length.", receive)
             return None
         if scope["path"] == "/upload":  # read by its page, which asks for the session first
             return receive
         if "transfer-encoding" in request.headers:
-            await _answer(send, 411, "A form says how long it is.", closes=True)
+            await _answer(send, 411, "A form says how long it is.", receive)
             return None
         session = self._sessions.find(request.cookies.get(cookie_name(request), ""))
         most = self._limits.login_bytes if session is None else self._limits.form_bytes
@@ -126,7 +130,7 @@ class Guard:
             body += message.get("body", b"")
             has_more, is_short = message.get("more_body", False), len(body) <= most
         if not is_short:
-            await _answer(send, 413, "This form is too long.", closes=True)
+            await _answer(send, 413, "This form is too long.", receive)
             return None
         given = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
@@ -141,9 +145,22 @@ def cookie_name(request: HTTPConnection, name: str = "lowlift") -> str:
     return f"{name}-{request.url.port or 0}"
 
 
-async def _answer(send: _Send, status: int, text: str, *, closes: bool = False) -> None:
+async def _answer(send: _Send, status: int, text: str, receive: _Receive | None = None) -> None:
+    """Answer; with `receive`, close the connection too.
+
+    What still arrives is thrown away for a moment first: closing a connection with unread bytes
+    resets it, and the client may lose the answer.
+    """
+    body = f"{text}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8")]
-    if closes:
+    headers.append((b"content-length", str(len(body)).encode()))
+    if receive is not None:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": f"{text}\n".encode()})
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    if receive is not None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER):
+                while (await receive()).get("more_body"):
+                    pass
+    await send({"type": "http.response.body", "body": b""})
