@@ -288,7 +288,8 @@ def coordinate_bounds(
         out = np.ones(len(symbols))
         if deadline is not None and deadline.is_over:
             return out
-        tableau, basis, place = (array.copy() for array in polytope.start)
+        first, second, third = polytope.start
+        tableau, basis, place = first.copy(), second.copy(), third.copy()
         x, net, cost, y = np.empty(n + r), np.empty(n), np.zeros(n), np.empty(r)
         for k, symbol in enumerate(symbols.tolist()):
             cost[symbol] = -1.0

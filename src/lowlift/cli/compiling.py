@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from lowlift.kernels.compilation import observe
 
@@ -16,7 +17,7 @@ def shown() -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
-        bars = []
+        bars: list[Any] = []
 
         def show(done: int, total: int) -> None:
             from rich.console import Console

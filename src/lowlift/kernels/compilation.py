@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 __all__ = ["helper", "is_compiled", "kernel", "observe", "prepare", "private_folder"]
 
 #: Told how many functions are compiled, and how many there are.
 Observer: TypeAlias = Callable[[int, int], object]
+F = TypeVar("F", bound=Callable[..., Any])
 
 _LOG = logging.getLogger("lowlift")
 #: The modules that each part of the library needs.
@@ -40,34 +41,34 @@ _functions: dict[str, list[tuple[Any, str]]] = {}
 _observers: list[Observer] = []
 
 
-def kernel(signature: str) -> Callable[[Callable[..., Any]], Any]:
+def kernel(signature: str) -> Callable[[F], F]:
     """Declare a function that Python calls, with the types of its arguments.
 
     `prepare` compiles it. Arrays must be writable: a read-only one is another type to numba.
     """
 
-    def declare(function: Callable[..., Any]) -> Any:
+    def declare(function: F) -> F:
         dispatcher = _cached(function)
         _functions.setdefault(function.__module__, []).append((dispatcher, f"({signature},)"))
-        return dispatcher
+        return cast("F", dispatcher)
 
     return declare
 
 
-def helper(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def helper(**options: Any) -> Callable[[F], F]:
     """Declare a function that only kernels call: it has no entry for Python, and no file."""
 
-    def declare(function: Callable[..., Any]) -> Any:
-        import numba
-
+    def declare(function: F) -> F:
+        numba: Any = importlib.import_module("numba")
         _functions.setdefault(function.__module__, []).append((None, ""))
-        return numba.njit(
+        compiled = numba.njit(
             nogil=True,
             error_model="numpy",
             no_cpython_wrapper=True,
             no_cfunc_wrapper=True,
             **options,
         )(function)
+        return cast("F", compiled)
 
     return declare
 
@@ -123,7 +124,7 @@ def _told(total: int) -> Iterator[None]:
     """Tell log and observers about each of our functions that numba compiles."""
     from numba.core import event
 
-    class Listener(event.Listener):  # type: ignore[misc]
+    class Listener(event.Listener):
         done, start = -1, time.monotonic()
 
         def on_start(self, event: Any) -> None:
@@ -157,8 +158,7 @@ def _is_ours(event: Any) -> bool:
 
 def _cached(function: Callable[..., Any]) -> Any:
     """Return the dispatcher, with a cache where a folder for it can be had."""
-    import numba
-
+    numba: Any = importlib.import_module("numba")
     options = {"nogil": True, "error_model": "numpy"}
     # A folder that the user chose, or the package's own: whoever can write that can change the
     # package as well.
