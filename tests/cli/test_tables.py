@@ -190,7 +190,13 @@ def test_sanitize_says_what_it_wrote(lowlift, people, tmp_path):
     assert written(tmp_path) == [
         *("safe.codebook.json", "safe.csv", "safe.receipt.json", "safe.release.json")
     ]
-    for word in ("Verified.", "safe.release.json", "safe.codebook.json", "lowlift explain promise", "NMI"):
+    for word in (
+        "Verified.",
+        "safe.release.json",
+        "safe.codebook.json",
+        "lowlift explain promise",
+        "NMI",
+    ):
         assert word in found.out
     receipt = json.loads((tmp_path / "safe.receipt.json").read_text())
     assert receipt["output_sha256"] == sha256(tmp_path / "safe.csv")

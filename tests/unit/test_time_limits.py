@@ -46,6 +46,9 @@ def clock(monkeypatch):
 class Own:
     """Bounds the largest lift; the compiled loops know nothing of it."""
 
+    def __str__(self):
+        return "Own"
+
     lower, upper = float("inf"), 0.2
 
     def leakage(self, lift_sy, p_s):
