@@ -303,7 +303,7 @@ def test_other_machines_get_in_only_with_password_and_certificate(tmp_path, host
 def test_an_address_says_what_it_lacks(tmp_path):
     file = tmp_path / "file.pem"
     file.touch()
-    with pytest.raises(InvalidInput, match="both"):
+    with pytest.raises(InvalidInput, match="a certificate and its key"):
         Address(certificate=file)
     with pytest.raises(InvalidInput, match=r"there is no file gone\.pem"):
         Address(certificate=tmp_path / "gone.pem", key=file)
