@@ -8,7 +8,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -19,7 +18,11 @@ from lowlift.kernels import compilation
 
 PACKAGE = Path(ll.__file__).parent
 NOBODY = 65534
-AS_NOBODY = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+#: Even root can make no folder there.
+HOMELESS = "/proc/nobody"
+#: Root ignores the modes of files unless it gives up this right.
+AS_A_USER = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
+AS_A_USER = AS_A_USER if os.geteuid() == 0 else []
 #: Runs a kernel, and says where its code is kept and whether it was there.
 CALL = """
 import json
@@ -55,70 +58,58 @@ def run(code, env, *command):
 
 
 @pytest.fixture
-def public():
-    """A folder that every user can reach; pytest's own are closed to others."""
-    folder = Path(tempfile.mkdtemp(prefix="lowlift-test-", dir="/tmp"))
-    folder.chmod(0o755)
-    yield folder
-    for path in folder.rglob("*"):
-        if path.is_dir():
-            path.chmod(0o755)
-    shutil.rmtree(folder)
-
-
-@pytest.fixture
-def frozen(public):
-    """A copy of the package that nobody can write, for a user without a home."""
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        pytest.skip("only root, with setpriv, can run as another user")
-    root = public / "package"
+def frozen(tmp_path):
+    """A copy of the package that cannot be written, for a user without a home."""
+    root = tmp_path / "package"
     shutil.copytree(PACKAGE, root / "lowlift", ignore=shutil.ignore_patterns("__pycache__"))
-    for path in (root, *root.rglob("*")):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    return root
+    folders = [path for path in (root, *root.rglob("*")) if path.is_dir()]
+    for folder in folders:
+        folder.chmod(0o555)
+    yield root
+    for folder in folders:
+        folder.chmod(0o755)
 
 
 @pytest.fixture
-def free(public):
-    """A folder that the other user owns."""
-    folder = public / "free"
+def free(tmp_path):
+    """A folder that can be written."""
+    folder = tmp_path / "free"
     folder.mkdir(mode=0o700)
-    os.chown(folder, NOBODY, NOBODY)
     return folder
 
 
-def as_nobody(frozen, **env):
-    env = {"PYTHONPATH": str(frozen), "HOME": "/nonexistent"} | env
-    found = run(CALL, env, "setpriv", *AS_NOBODY)
+def as_a_user(frozen, **env):
+    env = {"PYTHONPATH": str(frozen), "HOME": HOMELESS} | env
+    found = run(CALL, env, *AS_A_USER)
     assert Path(found["package"]).is_relative_to(frozen)
     return found
 
 
 def test_a_read_only_package_is_compiled_once_into_a_private_folder(frozen, free):
-    first, second = (as_nobody(frozen, TMPDIR=str(free)) for _ in range(2))
+    first, second = (as_a_user(frozen, TMPDIR=str(free)) for _ in range(2))
     assert first["compiled"] == 1
     assert (second["compiled"], second["hits"]) == (0, 1)
     assert second["sums"] == first["sums"] == [[0.0, 1.0, 1.0, 2.0]]
-    folder = free / f"lowlift-{NOBODY}"
+    folder = free / f"lowlift-{os.geteuid()}"
     assert Path(first["folder"]).is_relative_to(folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_a_home_for_caches_comes_before_the_temporary_folder(frozen, free):
-    found = as_nobody(frozen, XDG_CACHE_HOME=str(free / "cache"), TMPDIR=str(free))
+    found = as_a_user(frozen, XDG_CACHE_HOME=str(free / "cache"), TMPDIR=str(free))
     assert Path(found["folder"]).is_relative_to(free / "cache" / "lowlift")
 
 
 def test_where_nothing_can_be_written_it_is_compiled_without_a_cache(frozen):
     code = f"import tempfile; tempfile.tempdir = {str(frozen)!r}\n{CALL}"
-    env = {"PYTHONPATH": str(frozen), "HOME": "/nonexistent"}
-    found = run(code, env, "setpriv", *AS_NOBODY)
+    env = {"PYTHONPATH": str(frozen), "HOME": HOMELESS}
+    found = run(code, env, *AS_A_USER)
     assert found["folder"] is None
     assert found["sums"] == [[0.0, 1.0, 1.0, 2.0]]
 
 
 def test_a_folder_that_the_user_chose_but_cannot_write_is_passed_over(frozen):
-    found = as_nobody(frozen, NUMBA_CACHE_DIR=str(frozen / "lowlift"))
+    found = as_a_user(frozen, NUMBA_CACHE_DIR=str(frozen / "lowlift"))
     assert found["folder"] is None
 
 
