@@ -1,6 +1,5 @@
 """A Spark table, path or frame: counted and drawn from by the executors, which return counts."""
 
-import atexit
 import os
 import re
 import secrets
@@ -290,9 +289,7 @@ def _temporary_folder() -> Path:
     by everybody, for a second session.
     """
     given = [part for part in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if part.strip()]
-    folder = PrivateFolder(given[0].strip() if given else None)
-    atexit.register(folder.close)
-    return folder.path
+    return PrivateFolder(given[0].strip() if given else None).path
 
 
 def local_files(frame: DataFrame) -> list[Path]:
