@@ -265,7 +265,9 @@ def _session(source: SparkTable | Frame) -> tuple[SparkSession, bool]:
         with refusing(source.description), _handler_kept():
             return builder.getOrCreate(), True
     builder = builder.master("local[*]")
-    for key, value in _LOCAL.items():
+    # Spark's 200 are for clusters: on one machine each costs more than it saves.
+    partitions = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
+    for key, value in (_LOCAL | partitions).items():
         builder = builder.config(key, value)
     folder = str(_temporary_folder())
     before = os.environ.get("SPARK_LOCAL_DIRS")
