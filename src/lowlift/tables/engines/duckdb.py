@@ -211,8 +211,13 @@ class DuckDB:
             refuse_repeated(self.source.value.columns, self.description)
             self._view(read_parquet([self._spooled(self.source.value)]))
         else:
-            refuse_repeated(_frame_names(self.source.value), self.description)
-            self.sandbox.register("source", self.source.value)
+            frame = self.source.value
+            refuse_repeated(_frame_names(frame), self.description)
+            if type(frame).__name__ == "RecordBatch":  # DuckDB 1.4 cannot read one by itself
+                import pyarrow as pa
+
+                frame = pa.Table.from_batches([frame])
+            self.sandbox.register("source", frame)
 
     def reattach(self) -> None:
         """Attach the database file (again), read-only."""
