@@ -5,6 +5,9 @@ import shutil
 
 import pytest
 
+#: For a process that starts a Spark of its own: Java compiles as short jobs need it.
+SHORT_JOBS = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
 
 def without(reason):
     """Skip for want of a server or a browser; in CI that is a failure."""

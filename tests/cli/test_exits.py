@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from needs import SHORT_JOBS
 from people import names, write_people
 
 ENVIRONMENT = os.environ | {"COLUMNS": "200", "NO_COLOR": "1"}
@@ -166,6 +167,7 @@ def test_a_signal_during_long_work_ends_it_and_cleans_up(where, name, code, tmp_
         text=True,
         timeout=240,
         cwd=tmp_path,
+        env=os.environ | SHORT_JOBS,
         check=False,
     )
     # Both are 130 in a shell; Python ends by the signal when it came within exec("...").

@@ -22,15 +22,17 @@ def warnings_in(value):
 
 def test_json_has_the_warnings_of_the_text(lowlift, tmp_path):
     """The table is too small for its bound, and has counts below 5."""
-    rows = rows_of([[3, 3, 2], [3, 3, 4]], ("a", "b"), ("u", "v", "w"))
+    rows = rows_of([[3, 3, 1], [3, 3, 2]], ("a", "b"), ("u", "v", "w"))
     table = write_csv(tmp_path / "t.csv", ("s", "x"), rows)
     asked = (table, "-s", "s", "-x", "x", "--criterion", "max-lift", "--epsilon", 1)
     pages = ("--report-public", "p.html", "--force")
+    merged = (*pages, "--mechanism", "subset-merging")
     commands = {
         "audit": ("audit", *asked),
         "audit with a page": ("audit", *asked, *pages),
         "design": ("design", *asked, "--public", "c.json", *pages),
         "sanitize": ("sanitize", *asked, "-o", "a.csv", *pages),
+        "rounded": ("sanitize", *asked, "-o", "r.csv", "--round-to", 0.01, *merged),
         "apply": ("apply", table, "release.json", "-o", "b.csv", "--force"),
         "show": ("show", "release.json"),
         "report": ("report", "release.json", "--public", "--force"),
@@ -40,13 +42,19 @@ def test_json_has_the_warnings_of_the_text(lowlift, tmp_path):
     }
     for name, arguments in commands.items():
         text = lowlift(*arguments).out
-        said = {
+        said = [
             line.removeprefix("Warning: ")
             for line in text.splitlines()
             if line.startswith("Warning: ")
-        }
-        found = warnings_in(json.loads(lowlift(*arguments, "--json").out))
-        assert found == said, name
+        ]
+        data = json.loads(lowlift(*arguments, "--json").out)
+        found = warnings_in(data)
+        assert found == set(said), name
+        # Each once.
+        assert len(said) == len(found), name
+        assert isinstance(data, list) or len(data.get("warnings", ())) == len(found), name
+        if name == "rounded":
+            assert any(line.startswith("intervals of width") for line in said)
         if name in {"audit", "design", "sanitize"}:
             assert "as a sample the table is too small to support the bound." in found
 

@@ -28,7 +28,7 @@ from lowlift.tables import (
 from lowlift.tables.alias import key_text
 from lowlift.tables.dialects import DUCKDB, POSTGRES, SPARK
 from lowlift.tables.engines.sandbox import Sandbox
-from needs import without
+from needs import SHORT_JOBS, without
 
 SUBKEY = bytes(range(32))
 
@@ -222,44 +222,28 @@ def test_a_signal_stops_a_query_with_the_exception_of_its_handler(sandbox, numbe
     assert sandbox.run("SELECT 1") == [(1,)]
 
 
-@pytest.mark.parametrize("is_given", [False, True], ids=["default", "given"])
-def test_nobody_else_can_read_what_spark_writes_for_a_time(tmp_path, monkeypatch, is_given):
-    """A process of its own: Java keeps the folder of its first session."""
+def test_a_spark_of_its_own_is_private_and_logs_no_key(tmp_path):
+    """A process of its own: Java keeps the folder of its first session.
+
+    The folder for temporary files is given here; test_the_documented_spark_command has the default.
+    A session's event log is opened when it starts: the last session is the user's, with a log.
+    """
     if shutil.which("java") is None:
         without("Java is not installed (Debian: apt-get install openjdk-17-jre-headless)")
     place = tmp_path / "temporary"
-    place.mkdir(mode=0o755)
+    place.mkdir()
     place.chmod(0o755)
-    monkeypatch.setenv("SPARK_LOCAL_DIRS" if is_given else "TMPDIR", str(place))
-    (tmp_path / "t.csv").write_text("x\na\nb\n")
+    (tmp_path / "log").mkdir()
+    (tmp_path / "t.csv").write_text("x,n\n" + "".join(f"a,{n}\n" for n in range(99)))
     script = f"""
-import os
 from pathlib import Path
-from lowlift.tables import open_table
+from lowlift import Channel
+from lowlift.tables import Draw, Output, OutputColumn, open_table
 for time in range(2):
     with open_table("{tmp_path}/t.csv", "spark") as table:
         table.count([table.column("x")])
         found = [path for path in Path("{place}").rglob("blockmgr-*")]
         print(len(found), *(oct(path.stat().st_mode & 0o777) for path in Path("{place}").iterdir()))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, timeout=300, text=True
-    )
-    for line in done.stdout.splitlines():
-        managers, *modes = line.split()
-        assert int(managers) >= 1
-        assert set(modes) == {"0o700"}
-    assert len(done.stdout.splitlines()) == 2
-    assert list(place.iterdir()) == []
-
-
-def test_no_key_reaches_the_event_log_of_spark(tmp_path):
-    """A session of its own, for a session's log is opened when it starts."""
-    if shutil.which("java") is None:
-        without("Java is not installed (Debian: apt-get install openjdk-17-jre-headless)")
-    (tmp_path / "log").mkdir()
-    (tmp_path / "t.csv").write_text("x,n\n" + "".join(f"a,{n}\n" for n in range(99)))
-    script = f"""
 from pyspark.sql import SparkSession
 builder = SparkSession.builder.master("local[1]")
 settings = {{"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file:{tmp_path}/log",
@@ -271,8 +255,6 @@ settings = {{"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file:{tmp_
 for key, value in settings.items():
     builder = builder.config(key, value)
 session = builder.getOrCreate()
-from lowlift import Channel
-from lowlift.tables import Draw, Output, OutputColumn, open_table
 with open_table(session.read.csv("{tmp_path}/t.csv", header=True)) as table:
     draw = Draw((table.column("x"),), Channel([[1, 1]]), ("a",), id="n", subkey={SECRET!r})
     column = OutputColumn("y", "text", ("u", "v"))
@@ -280,7 +262,20 @@ with open_table(session.read.csv("{tmp_path}/t.csv", header=True)) as table:
         table.apply(draw, Output(f"{tmp_path}/{{len(keep)}}.parquet", (column,), keep=keep))
 session.stop()
 """
-    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        check=True,
+        capture_output=True,
+        timeout=300,
+        text=True,
+        env=os.environ | SHORT_JOBS | {"SPARK_LOCAL_DIRS": str(place)},
+    )
+    for line in done.stdout.splitlines():
+        managers, *modes = line.split()
+        assert int(managers) >= 1
+        assert set(modes) == {"0o700"}
+    assert len(done.stdout.splitlines()) == 2
+    assert list(place.iterdir()) == []
     (log,) = (tmp_path / "log").iterdir()
     text = log.read_text("latin-1")
     assert "sha2(" in text  # the plan of the draw is in the log

@@ -269,11 +269,19 @@ def test_one_row_of_a_rare_output_is_no_proof_of_anything(tmp_path):
     channel = ll.Channel.from_atoms(joint, atoms, whole)
     release = ll.Release.of(joint, channel, ll.LIP(0.1)).with_table(columns | {"encoding": "codes"})
     release.to_json(tmp_path / "release.json")
-    safe = write_csv(tmp_path / "safe.csv", ("code",), [(0,)] + [(1,), (2,)] * 9999 + [(1,)])
-    assert failures(verify(str(tmp_path / "release.json"), published=safe)) == []
+    apply(table, release, str(tmp_path / "safe.csv"))
+    receipt = json.loads((tmp_path / "safe.receipt.json").read_text())
+
+    def failures_with(codes):
+        safe = write_csv(tmp_path / "safe.csv", ("code",), codes)
+        changed = receipt | {"output_sha256": sha256(safe)}
+        (tmp_path / "safe.receipt.json").write_text(json.dumps(changed))
+        return failures(verify(str(tmp_path / "release.json"), published=safe))
+
+    assert failures_with([(0,)] + [(1,), (2,)] * 9999 + [(1,)]) == []
     # A hundred of them are.
-    safe = write_csv(tmp_path / "more.csv", ("code",), [(0,)] * 100 + [(1,), (2,)] * 9950)
-    assert failures(verify(str(tmp_path / "release.json"), published=safe))
+    many = [(0,)] * 100 + [(1,), (2,)] * 9950
+    assert failures_with(many) == ["frequencies fit the release"]
 
 
 LOOKS = (

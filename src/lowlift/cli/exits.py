@@ -28,7 +28,9 @@ class _Terminated(SystemExit):
 
 def run(command: Callable[[], object]) -> int:
     """Run a command, print one line if it fails, and return its exit code."""
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it logs a traceback of Ctrl+C
+    # PySpark's gateway logs tracebacks of Ctrl+C, to its logger and to the root.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(lambda record: record.module != "java_gateway")
     with _signals() as received:
         try:
             code = _run(command)

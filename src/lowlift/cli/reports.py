@@ -80,7 +80,11 @@ class Pages:
             write_text(self.public, page(made, is_public=True), is_private=False)
             self.warnings = made.public.warnings
 
-    def say(self) -> None:
+    def every(self, *warnings: str) -> list[str]:
+        """Return the warnings of a command and of its pages, each once."""
+        return list(dict.fromkeys((*warnings, *self.warnings)))
+
+    def say(self, *warnings: str) -> None:
         """Print what was written, and what to know before it is published."""
         from lowlift.cli import screens
 
@@ -88,7 +92,7 @@ class Pages:
             typer.echo(f"Wrote {self.full} (confidential).")
         if self.public is not None:
             typer.echo(f"Wrote {self.public} (public).")
-            screens.warn(self.warnings)
+        screens.warn(self.every(*warnings))
 
 
 def report(

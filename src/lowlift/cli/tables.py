@@ -120,17 +120,13 @@ def audit(
         columns = {name: screens.audit_data(part) for name, part in found.columns}
         data = screens.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
         data |= {"rows": found.spec.rows, "columns": columns}
-        warnings = [
-            *screens.sample_warnings(found.intervals, found.audit),
-            *found.warnings,
-            *pages.warnings,
-        ]
+        sampled = screens.sample_warnings(found.intervals, found.audit)
+        warnings = pages.every(*sampled, *found.warnings)
         data |= {"sample": screens.interval_data(found.intervals), "warnings": warnings}
         screens.print_json(data | pages.data)
     else:
         screens.audit_screen(found)
-        screens.warn(found.warnings)
-        pages.say()
+        pages.say(*found.warnings)
     raise typer.Exit(0 if found.is_satisfied else 1)
 
 
@@ -228,14 +224,13 @@ def design(
     if json:
         files = {"release": str(out), "codebook": None if public is None else str(public)}
         data = screens.design_data(made) | files | pages.data
-        every = [*screens.design_data(made)["warnings"], *warnings, *pages.warnings]
+        every = pages.every(*data["warnings"], *warnings)
         screens.print_json(data | {"warnings": every})
     else:
         screens.design_screen(made)
         also = "" if public is None else f" and {public} (public)"
         typer.echo(f"Wrote {out} (confidential){also}.")
-        screens.warn(warnings)
-        pages.say()
+        pages.say(*warnings)
 
 
 def apply(
@@ -342,11 +337,9 @@ def sanitize(
     files = {name: str(path) for name, path in made.files.items()} | pages.data
     if json:
         checks = [asdict(check) for check in made.verification.checks]
-        data: dict[str, object] = {
-            "design": screens.design_data(made.design),
-            "receipt": asdict(made.receipt),
-        }
-        every = [*screens.design_data(made.design)["warnings"], *made.warnings, *pages.warnings]
+        designed = screens.design_data(made.design)
+        data: dict[str, object] = {"design": designed, "receipt": asdict(made.receipt)}
+        every = pages.every(*designed["warnings"], *made.warnings)
         data |= {"checks": checks, "files": files, "warnings": every}
         screens.print_json(data | {"is_verified": made.verification.is_ok})
     else:
@@ -356,8 +349,7 @@ def sanitize(
         typer.echo(f"Confidential: {files['release']}.")
         if seed is None:
             typer.echo(f"To publish: {out}, {files['codebook']}.")
-        screens.warn(made.warnings)
-        pages.say()
+        pages.say(*made.warnings)
 
 
 def _options(

@@ -50,6 +50,8 @@ _SAMPLE = 1_000_000
 #: Ids that span at most this many numbers, and this many times their own, are counted as bits.
 _WIDEST, _SPARSEST = 1 << 28, 64
 _DELIMITERS = ",;\t|"
+#: How a time is written that a cast of the text and DuckDB's sniffer read alike.
+_ISO = r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?"
 
 
 def kind_of(type_name: str) -> str:
@@ -209,8 +211,13 @@ class DuckDB:
             refuse_repeated(self.source.value.columns, self.description)
             self._view(read_parquet([self._spooled(self.source.value)]))
         else:
-            refuse_repeated(_frame_names(self.source.value), self.description)
-            self.sandbox.register("source", self.source.value)
+            frame = self.source.value
+            refuse_repeated(_frame_names(frame), self.description)
+            if type(frame).__name__ == "RecordBatch":  # DuckDB 1.4 cannot read one by itself
+                import pyarrow as pa
+
+                frame = pa.Table.from_batches([frame])
+            self.sandbox.register("source", frame)
 
     def reattach(self) -> None:
         """Attach the database file (again), read-only."""
@@ -263,24 +270,29 @@ class DuckDB:
         kinds = {name: kind_of(kind) for name, kind in types.items()}
         self._opaque = {n: kind for n, kind in kinds.items() if kind in {"timestamp", "other"}}
         types |= dict.fromkeys(self._opaque, "VARCHAR")
-        flags = [name for name, kind in types.items() if kind == "BOOLEAN"]
-        if flags:
-            # DuckDB takes yes, no, t and f for booleans; published values must stay as they were.
+        # DuckDB takes yes, no, t and f for booleans; published values must stay as they were. It
+        # tells 12-02-10 for a time in 2012, and would then cast the text to the year 12.
+        likely = {
+            name: "(true|false|True|False|TRUE|FALSE)" if kind == "boolean" else _ISO
+            for name, kind in kinds.items()
+            if kind in {"boolean", "timestamp"}
+        }
+        if likely:
             texts = read_csv(links, delimiter, dict.fromkeys(types, "VARCHAR"))
             head = exp.select("*").from_(texts).limit(_SAMPLE // 10)
-            other = [
-                call(
-                    "bool_or",
-                    exp.Not(
-                        this=named(name).isin("true", "false", "True", "False", "TRUE", "FALSE")
-                    ),
+            matches = (
+                call("regexp_full_match", named(name), exp.Literal.string(pattern))
+                for name, pattern in likely.items()
+            )
+            found = self.sandbox.run(
+                exp.select(*(call("bool_and", match) for match in matches)).from_(
+                    head.subquery("h")
                 )
-                for name in flags
-            ]
-            found = self.sandbox.run(exp.select(*other).from_(head.subquery("h")))[0]
-            types |= {
-                name: "VARCHAR" for name, is_text in zip(flags, found, strict=True) if is_text
-            }
+            )[0]
+            for name, is_so in zip(likely, found, strict=True):
+                if is_so is False:
+                    types[name] = "VARCHAR"
+                    self._opaque |= {name: "other"} if kinds[name] == "timestamp" else {}
         return read_csv(links, delimiter, types)
 
     def _delimiter(self, link: str) -> str:

@@ -1,11 +1,14 @@
 """Private folders for temporary data: removed on close, and after a crash by the next process."""
 
+import atexit
 import contextlib
 import fcntl
 import os
+import secrets
 import shutil
 import tempfile
 from pathlib import Path
+from typing import IO
 
 __all__ = ["PrivateFolder"]
 
@@ -22,7 +25,12 @@ class PrivateFolder:
     def __init__(self, parent: str | None = None) -> None:
         parent = parent or tempfile.gettempdir()
         _remove_abandoned(parent)
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()
+        self.path = Path(parent).resolve() / f"{_PREFIX}{secrets.token_hex(16)}"
+        self._process = os.getpid()
+        self._lock: IO[str] | None = None
+        # Before there is a folder: a signal may stop us anywhere, even before our caller knows it.
+        atexit.register(self.close)
+        self.path.mkdir(mode=0o700)
         # Locked before it has its name: nobody ever finds a lock that is not held.
         early = self.path / "locking"
         self._lock = early.open("w")
@@ -31,8 +39,11 @@ class PrivateFolder:
 
     def close(self) -> None:
         """Remove the folder and all it holds."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._lock.close()
+        if self._process == os.getpid():  # a forked process ends with the folders of its parent
+            shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            self._lock.close()
+        atexit.unregister(self.close)
 
 
 def _remove_abandoned(parent: str) -> None:

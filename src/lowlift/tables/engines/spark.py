@@ -1,6 +1,5 @@
 """A Spark table, path or frame: counted and drawn from by the executors, which return counts."""
 
-import atexit
 import os
 import re
 import secrets
@@ -266,7 +265,9 @@ def _session(source: SparkTable | Frame) -> tuple[SparkSession, bool]:
         with refusing(source.description), _handler_kept():
             return builder.getOrCreate(), True
     builder = builder.master("local[*]")
-    for key, value in _LOCAL.items():
+    # Spark's 200 are for clusters: on one machine each costs more than it saves.
+    partitions = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
+    for key, value in (_LOCAL | partitions).items():
         builder = builder.config(key, value)
     folder = str(_temporary_folder())
     before = os.environ.get("SPARK_LOCAL_DIRS")
@@ -290,9 +291,7 @@ def _temporary_folder() -> Path:
     by everybody, for a second session.
     """
     given = [part for part in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if part.strip()]
-    folder = PrivateFolder(given[0].strip() if given else None)
-    atexit.register(folder.close)
-    return folder.path
+    return PrivateFolder(given[0].strip() if given else None).path
 
 
 def local_files(frame: DataFrame) -> list[Path]:
