@@ -261,13 +261,14 @@ def drawn(
     )
     output = Output(target, columns, options.keep, options.keep_order, options.force)
     released = after_missing(last_columns(counts, len(spec.released)), spec.missing)
+    digest = table.sha256()  # before the engine looks whether its files changed
     with table.stage(draw, output, counts=released, progress=progress) as written:
         receipt = Receipt(
             release=encoded.release.fingerprint,
             criterion=str(encoded.release.criterion),
             encoding=encoded.name,
             source=table.description,
-            source_sha256=table.sha256(),
+            source_sha256=digest,
             output=_described(target),
             output_sha256=written.found.sha256,
             rows_in=written.applied.rows_in,
