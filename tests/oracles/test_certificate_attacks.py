@@ -11,6 +11,7 @@ import pytest
 import lowlift as ll
 from lowlift.certificates import coordinate_bounds, information_bound, prove_floor
 from lowlift.criteria import HalfSpaces
+from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
 
 JOINT = ll.Joint.random(3, 6, seed=0)
@@ -236,3 +237,63 @@ def test_floor_is_true_for_any_duals_and_any_stop(seed):
         for cut in (least + 0.1, least + 1e-6, least - 1e-6):
             floor = prove_floor(polytope, pi, cut, upper, most_nodes=most).floor
             assert floor <= least + 1e-9 * (1 + scale)
+
+
+@pytest.mark.parametrize(
+    ("p_sx", "criterion"),
+    [
+        (
+            [
+                [3.7233307094273916e-11, 0.5041406006266326],
+                [2.0760102039024205e-11, 0.16565161847287918],
+                [1.209153440049499e-11, 0.06486586276507307],
+                [1.0372713983078832e-12, 0.265341918064293],
+            ],
+            ll.MaxLift(0.009001874700467948),
+        ),
+        (
+            [
+                [4.0678668771351145e-11, 0.014406754988570867],
+                [7.43102342050345e-13, 0.9855932449700074],
+            ],
+            ll.LDP(0.0005724875175764281),
+        ),
+    ],
+)
+def test_bound_on_partitions_holds_where_entropies_are_tiny(p_sx, criterion):
+    joint = ll.Joint(p_sx)
+    reached = ll.subset_merging(joint, criterion).audit.nmi
+    assert ll.optimal_merging(joint, criterion).certificate.upper_bound >= reached
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_tableau_with_what_is_no_number_proves_nothing_false(seed):
+    rng = np.random.default_rng(seed)
+    joint, pi = ll.Joint.random(3, 5, seed=seed), rng.normal(size=5)
+    prepare("search")
+    from lowlift.kernels import bounding, lp
+
+    polytope = Polytope(joint, ll.LIP(0.3))
+    v = joint.p_x
+    least = float(-(v * np.log(v)).sum() - v @ pi)
+    pi += least + 1.0  # one allowed point has the value -1
+    keys, lows, highs = np.array([-1, *range(5)]), np.r_[0.0, np.full(5, 0.25)], np.ones(6)
+    highs[0] = 0.25
+    for _ in range(20):
+        tableau, basis, place = (part.copy() for part in polytope.start)
+        cost, x, net, y = rng.normal(size=5), np.empty(9), np.empty(5), np.empty(4)
+        lp.minimise(
+            polytope.rows, polytope.largest, tableau, basis, place, cost, polytope.inner_lo,
+            polytope.inner_hi, math.inf, 500, x, net, y,
+        )  # fmt: skip
+        for value in rng.choice([math.nan, math.inf, -math.inf, 1e300], 2):
+            tableau[rng.integers(4), rng.integers(9)] = value
+        bounds, nodes = np.full(6, -math.inf), np.zeros(6, np.int64)
+        points, values = np.zeros((50, 5)), np.full(50, -1e-8)
+        bounding.prove(
+            lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, polytope.outer_hi, pi,
+            -0.999, keys, lows, highs, 1000, 300, tableau, basis, place, np.zeros(1, np.int64),
+            bounds, nodes, points, values,
+        )  # fmt: skip
+        assert bounds.min() <= -1 + 1e-9
+        assert not np.isnan(points).any()

@@ -158,6 +158,25 @@ def test_a_folder_that_others_can_replace_holds_no_code(candidates, tmp_path):
     assert compilation.private_folder().is_relative_to(above / "own")
 
 
+def test_a_link_on_the_way_is_followed_once(candidates, tmp_path):
+    """Whoever made the link could let it lead elsewhere after the check."""
+    (tmp_path / "caches").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "caches")
+    candidates.append(tmp_path / "link" / "lowlift")
+    found = compilation.private_folder()
+    assert found.parent == (tmp_path / "caches" / "lowlift").resolve()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a folder away")
+def test_nothing_is_left_in_the_home_of_another_user(candidates, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    os.chown(home, NOBODY, NOBODY)
+    candidates.append(home / ".cache" / "lowlift")
+    assert compilation.private_folder() is None
+    assert list(home.iterdir()) == []
+
+
 def test_every_kernel_has_one_signature_whatever_the_criterion():
     joint = ll.Joint.random(4, 24, seed=0)
     for criterion in (

@@ -178,3 +178,31 @@ def test_a_class_is_refused_with_what_to_write(call, kind, example):
     assert str(refused.value) == (
         f"criterion must be an instance; got the class {name}. Write {example}."
     )
+
+
+def test_a_built_in_criterion_with_parts_of_ones_own_is_refused():
+    """Its screen and the compiled kernels would never ask the verdict."""
+
+    class Never(ll.LIP):
+        def verdict(self, posterior, prior):
+            return False
+
+    class Mixin:
+        def leakage(self, lift_sy, p_s):
+            return ZEROS, ZEROS
+
+    class Mixed(Mixin, ll.LIP):
+        pass
+
+    for criterion, part in ((Never(5.0), "verdict"), (Mixed(0.1), "leakage")):
+        with pytest.raises(InvalidInput, match=part):
+            ll.audit(JOINT, ITSELF, criterion)
+        with pytest.raises(InvalidInput, match=part):
+            ll.subset_merging(JOINT, criterion)
+
+
+def test_a_built_in_criterion_under_another_name_is_itself():
+    class Mine(ll.LIP):
+        """Changes nothing."""
+
+    assert ll.subset_merging(JOINT, Mine(0.3)).audit.is_satisfied

@@ -1,5 +1,6 @@
 """Verifying: from scratch, without a solver; and several releases together."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -245,6 +246,25 @@ def test_kept_columns_are_those_of_the_receipt(merged, tmp_path):
     assert failures(verify(merged.release, published=target)) == []
     (tmp_path / "safe.receipt.json").unlink()
     assert failures(verify(merged.release, published=target))
+
+
+def test_a_receipt_cannot_let_a_sensitive_column_through(merged, tmp_path):
+    target = tmp_path / "safe.csv"
+    receipt = apply(merged.people, merged.made.design.release, str(target), Options(keep=("year",)))
+    target.write_text(target.read_text().replace("year", "disease"))
+    saved = json.loads((tmp_path / "safe.receipt.json").read_text())
+    assert saved["kept"] == ["year"]
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    forged = saved | {"kept": ["disease"], "output_sha256": digest}
+    (tmp_path / "safe.receipt.json").write_text(json.dumps(forged))
+    assert receipt.output_sha256 != digest
+    assert failures(verify(merged.release, published=str(target)))
+
+
+def test_what_is_outside_the_guarantee_is_pointed_out(merged, tmp_path):
+    target = str(tmp_path / "safe.csv")
+    apply(merged.people, merged.made.design.release, target, Options(keep_order=True))
+    assert "the order of the rows" in str(verify(merged.release, published=target))
 
 
 def test_a_table_published_from_another_table_passes(tmp_path):

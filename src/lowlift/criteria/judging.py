@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import cache
 from numbers import Real
 from typing import Any, NoReturn, TypeAlias
 
@@ -35,6 +36,14 @@ def check_criterion(criterion: Any) -> None:
         With what to write instead.
     """
     if isinstance(criterion, BuiltIn):
+        changed = _changed(type(criterion))
+        if changed:
+            raise InvalidInput(
+                f"a class that inherits from one of lowlift's criteria must change none of its "
+                f"parts, which are judged in several ways; {type(criterion).__name__} changes "
+                f"{', '.join(changed)}. Write a class of its own with lower, upper, leakage, risk "
+                "and verdict."
+            )
         return
     if isinstance(criterion, type):
         raise InvalidInput(
@@ -57,6 +66,15 @@ def check_criterion(criterion: Any) -> None:
                 f"{type(criterion).__name__}.{name} must be a number of nats, 0 or more (inf "
                 f"allowed); got {value!r}."
             )
+
+
+@cache
+def _changed(kind: type) -> list[str]:
+    """Return the parts of a built-in criterion that a class of a user defines anew."""
+    ours = [base for base in kind.__mro__ if base.__module__.startswith("lowlift.criteria.")]
+    parts = {name for base in ours for name in vars(base) if not name.startswith(("__", "_abc_"))}
+    theirs = {name for base in kind.__mro__ if base not in ours for name in vars(base)}
+    return sorted((parts | {"lower", "upper"}) & theirs)
 
 
 def _example(kind: type) -> str:

@@ -74,7 +74,7 @@ def _value(v: Floats, pi: Floats) -> float:
     """Return H(v) - pi . v."""
     total = 0.0
     for j in range(pi.size):
-        if v[j] > 1e-13:
+        if not v[j] <= 1e-13:  # no number stays no number
             total -= v[j] * (math.log(v[j]) + pi[j])
     return total
 
@@ -176,7 +176,7 @@ def _promises_more(
 ) -> bool:
     """Tell whether taking the last level and the rest together would be better at x by far."""
     i = depth - 1
-    pieces = math.floor(1.0 / high[i] + 1e-9)
+    pieces = math.floor(min(1.0 / high[i], 1e9) + 1e-9)  # the share may be 0
     if pieces < 2 or high[i] > 1.0 / pieces or low[i] < 1.0 / (pieces + 1.0):
         return False  # the least entropy is concave between such points only
     left = 1.0
@@ -260,7 +260,8 @@ def _what_to_split(
         left -= x[keys[i]]
     width = high[level] - low[level]
     point = x[keys[level]] / left if left > 1e-12 else 0.0
-    if point < low[level] + 0.15 * width or point > high[level] - 0.15 * width:
+    # Also where x is no number: the two halves must cover the interval.
+    if not low[level] + 0.15 * width <= point <= high[level] - 0.15 * width:
         point = 0.5 * (low[level] + high[level])
     return level, point
 
@@ -269,7 +270,7 @@ def _what_to_split(
 def _keep(points: Floats, values: Floats, x: Floats, value: float) -> None:
     """Keep a point among the best ones found, sorted by value, unless one has the same value."""
     last = values.size - 1
-    if value >= values[last]:
+    if not value < values[last]:
         return
     for t in range(values.size):
         if abs(values[t] - value) < 1e-9:
@@ -495,7 +496,7 @@ def prove(
                     top += 1
                 low[level] = was_low
                 continue
-            pieces = math.floor(1.0 / cap + 1e-9)
+            pieces = math.floor(min(1.0 / cap, 1e9) + 1e-9)  # the cap may be 0
             next_cap = 1.0 / (pieces + 1.0)
             if cap - next_cap < _CAP_STEP:
                 next_cap = 1.0 / (pieces + 2.0)

@@ -12,7 +12,7 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -198,15 +198,19 @@ def private_folder() -> Path | None:
     Loading from the cache runs what is in it. So every folder on the way must belong to this user
     or to root, and only its owner may rename what is in it.
     """
-    for folder in _candidates():
+    for candidate in _candidates():
         try:
+            # A link on the way could lead elsewhere after it was checked.
+            folder = candidate.parent.resolve() / candidate.name
+            if not _are_trusted(folder.parents):
+                continue
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            inner = folder / _sources()
             if _is_private(folder):
-                with tempfile.TemporaryFile(dir=folder):
-                    pass
-                inner = folder / _sources()
                 inner.mkdir(mode=0o700, exist_ok=True)
-                return inner
+                if _is_private(inner):
+                    with tempfile.TemporaryFile(dir=inner):
+                        return inner
         except OSError:
             continue
     return None
@@ -227,15 +231,21 @@ def _candidates() -> Iterator[Path]:
 def _is_private(folder: Path) -> bool:
     if not hasattr(os, "geteuid"):  # a user's profile on Windows is private
         return True
-    user = os.geteuid()
     here = folder.lstat()
-    if not stat.S_ISDIR(here.st_mode) or here.st_uid != user or here.st_mode & 0o077:
-        return False
-    for above in folder.resolve().parents:
-        its = above.stat()
-        is_shared = its.st_mode & 0o022 and not its.st_mode & stat.S_ISVTX
-        if its.st_uid not in (0, user) or is_shared:
-            return False
+    is_own = stat.S_ISDIR(here.st_mode) and here.st_uid == os.geteuid()
+    return is_own and not here.st_mode & 0o077 and _are_trusted(folder.parents)
+
+
+def _are_trusted(folders: Iterable[Path]) -> bool:
+    """Tell whether no other user can replace what is in these folders, as far as they exist."""
+    if not hasattr(os, "geteuid"):
+        return True
+    for folder in folders:
+        with suppress(FileNotFoundError):
+            its = folder.lstat()
+            is_shared = its.st_mode & 0o022 and not its.st_mode & stat.S_ISVTX
+            if its.st_uid not in (0, os.geteuid()) or is_shared or not stat.S_ISDIR(its.st_mode):
+                return False
     return True
 
 

@@ -41,8 +41,8 @@ Progress: TypeAlias = Callable[[int, int], object]
 _PATIENCE = 20_000_000
 
 
-#: More than the rounding of a sum of at most 18 gains, over H(X).
-_ROUNDING = 1e-12
+#: More than the rounding of a quotient, and, per symbol, of entropies of about 1 nat.
+_ROUNDING, _PER_SYMBOL = 1e-12, 2.0**-48
 
 
 class Pool:
@@ -278,7 +278,9 @@ def partitions_certificate(
     """Return the certificate of a partition, with a bound on I(X;Y) in nats."""
     if not joint.entropy_x:
         return Certificate("partitions", 1.0, is_optimal, 0.0, stopped_after=stopped_after)
-    nmi = min(1.0, bound / joint.entropy_x + _ROUNDING)
+    # The rounding of an entropy is that of its largest terms, however small the entropy is.
+    slack = _PER_SYMBOL * (joint.n_x + 8) * (1 + joint.entropy_x)
+    nmi = min(1.0, (bound + slack) / joint.entropy_x + _ROUNDING)
     gap = max(0.0, nmi - kept_by(joint, blocks) / joint.entropy_x)
     return Certificate("partitions", nmi, is_optimal, gap, stopped_after=stopped_after)
 

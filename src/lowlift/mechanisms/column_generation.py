@@ -175,7 +175,7 @@ class _Search:
         )
         floor = proof.floor - _ROOM
         bound = nmi_bound(polytope, pi, floor)
-        if bound - (1 - float(beta[count:] @ self.pair_cost) / self.entropy) > self.gap:
+        if not bound - (1 - float(beta[count:] @ self.pair_cost) / self.entropy) <= self.gap:
             return None
         mixture: Mixture = []
         for k in beta.nonzero()[0].tolist():

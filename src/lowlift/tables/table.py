@@ -153,6 +153,11 @@ class Table:
         return self._engine.dialect.name
 
     @property
+    def is_steady(self) -> bool:
+        """Whether it reads the same each time; a view or a frame may be computed anew."""
+        return self._engine.is_steady
+
+    @property
     def widths(self) -> Mapping[str, str]:
         """The types of whole numbers as DuckDB names them; empty for other engines."""
         return getattr(self._engine, "widths", {})

@@ -233,6 +233,10 @@ def drawn(
         outside.append(_unchecked(spec, present, options))
     if counts is None:
         counts = table.count([*present, *spec.released])
+    # Rows that are read again must be the ones that were counted.
+    is_read_again = bool(options.keep) or options.keep_order or options.id is not None
+    if is_read_again and not table.is_steady:
+        _refuse_unsteady(table, counts, (*present, *spec.released))
     if present:  # some of S alone can show that the bound fails
         _check_here(counts, replace(spec, sensitive=present), encoded)
     if options.keep:
@@ -257,13 +261,14 @@ def drawn(
     )
     output = Output(target, columns, options.keep, options.keep_order, options.force)
     released = after_missing(last_columns(counts, len(spec.released)), spec.missing)
+    digest = table.sha256()  # before the engine looks whether its files changed
     with table.stage(draw, output, counts=released, progress=progress) as written:
         receipt = Receipt(
             release=encoded.release.fingerprint,
             criterion=str(encoded.release.criterion),
             encoding=encoded.name,
             source=table.description,
-            source_sha256=table.sha256(),
+            source_sha256=digest,
             output=_described(target),
             output_sha256=written.found.sha256,
             rows_in=written.applied.rows_in,
@@ -294,6 +299,17 @@ def _refuse_false(encoded: Encoded, spec: Spec) -> None:
         raise BoundViolated(
             f"this release does not satisfy {release.criterion}; nothing was written. "
             "Design it again with a mechanism that repairs it."
+        )
+
+
+def _refuse_unsteady(table: Table, counts: Counts, columns: tuple[Column, ...]) -> None:
+    """Refuse a view or frame that gives other rows when it is read a second time."""
+    again = table.count(columns)
+    found = [dict(zip(each.symbols, each.counts, strict=True)) for each in (counts, again)]
+    if found[0] != found[1]:
+        raise InvalidInput(
+            f"a table must read the same each time; {table.description} does not. Nothing was "
+            "written. Store what it computes in a table, and publish that."
         )
 
 

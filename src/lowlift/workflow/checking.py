@@ -187,8 +187,12 @@ def _published(
     *,
     accept_unchecked: bool,
 ) -> list[Check]:
-    expected = {column.name for column in output_columns(encoded, spec)}
-    expected |= set(receipt.get("kept", ()))
+    kept = set(receipt.get("kept", ()))
+    clash = sorted(kept & {column.name for column in (*spec.sensitive, *spec.released)})
+    if clash:
+        words = f"{len(clash)} of the kept columns are of S or X, which are never kept"
+        return [Check("it has the released columns and no others", is_ok=False, detail=words)]
+    expected = {column.name for column in output_columns(encoded, spec)} | kept
     extra = set(found.names) ^ expected
     words = f"{len(extra)} differ" if extra else f"{len(expected)}"
     checks = [Check("it has the released columns and no others", not extra, words)]
@@ -202,6 +206,9 @@ def _published(
     else:
         checks += _as_receipt(receipt, found.rows, found.sha256, encoded)
         checks.append(_checked_there(receipt, accept_unchecked=accept_unchecked))
+        if receipt["outside_the_guarantee"]:
+            words = ", ".join(receipt["outside_the_guarantee"])
+            checks.append(Check("outside the guarantee", is_ok=True, detail=words))
     if found.unknown == 0 and encoded.release.joint.is_counted:
         is_here = receipt.get("source_sha256", spec.sha256) == spec.sha256
         is_here = is_here and receipt.get("rows_in", spec.rows) == spec.rows
@@ -251,7 +258,7 @@ def _receipt(file: Path) -> dict[str, Any]:
         return {}
     names = (
         *("kept", "rows_in", "rows_out", "release", "output_sha256", "source_sha256", "draws"),
-        "checked_on_this_table",
+        *("checked_on_this_table", "outside_the_guarantee"),
     )
     saved = read_json(file, RECEIPT_FORMAT, RECEIPT_VERSION)
     refuse_unknown(saved, RECEIPT_KEYS, file.name)
@@ -259,10 +266,12 @@ def _receipt(file: Path) -> dict[str, Any]:
     is_whole = (
         len(found) == len(names)
         and isinstance(found["kept"], list)
+        and isinstance(found["outside_the_guarantee"], list)
         and all(
             isinstance(value, kind)
             for kind, values in (
-                (str, (*found["kept"], found["release"], found["draws"])),
+                (str, (*found["kept"], *found["outside_the_guarantee"])),
+                (str, (found["release"], found["draws"])),
                 (int, (found["rows_in"], found["rows_out"])),
                 (bool, (found["checked_on_this_table"],)),
                 (str | None, (found["output_sha256"], found["source_sha256"])),

@@ -90,6 +90,8 @@ class Engine(Protocol):
     kinds: Mapping[str, str]
     #: Whether the rows have an order that can be kept.
     has_order: bool
+    #: Whether it reads the same each time; views and frames may be computed anew for each query.
+    is_steady: bool
     #: How the table is called in a query.
     table: Expression
 

@@ -159,6 +159,7 @@ class DuckDB:
         self.description = source.description
         self.has_order = not isinstance(source, DatabaseFile)
         self._attached = False
+        self.is_steady = True
         #: Columns of a CSV that are read as the texts they are, and their kinds.
         self._opaque: dict[str, str] = {}
         # A database file is locked while it is attached; other files may change.
@@ -197,7 +198,7 @@ class DuckDB:
                 catalog=exp.to_identifier("input", quoted=True),
             )
             known = self.sandbox.run(
-                "SELECT 1 FROM information_schema.tables WHERE table_catalog = 'input' "
+                "SELECT table_type FROM information_schema.tables WHERE table_catalog = 'input' "
                 "AND table_schema = $schema AND table_name = $name",
                 {"schema": schema[0] if schema else "main", "name": name},
             )
@@ -205,6 +206,7 @@ class DuckDB:
                 raise InvalidInput(
                     f"the table must exist in its database; {self.description} does not."
                 )
+            self.is_steady = known[0][0] == "BASE TABLE"
         elif isinstance(self.source, Files):
             self._view(self._scan(self.source))
         elif self.source.library == "duckdb":

@@ -244,6 +244,8 @@ class Postgres:
             exp.to_identifier(source.name[-1], quoted=True),
             db=exp.to_identifier(schema, quoted=True),
         )
+        kind = self.session.execute("SELECT relkind FROM pg_class WHERE oid = $1", [self.oid])
+        self.is_steady = kind[0][0] not in {"v", "f"}
         rows = self.session.execute(_COLUMNS, [self.oid])
         self.kinds: Mapping[str, str] = {
             name: "text" if enum == "e" else _KINDS.get(kind, "other")

@@ -100,6 +100,7 @@ class Spark:
     def __init__(self, source: SparkTable | Frame) -> None:
         self.source = source
         self.description = source.description
+        self.is_steady = isinstance(source, SparkTable) and source.format != "table"
         self._views: list[str] = []
         self.session, self._owned = _session(source)
         try:

@@ -60,15 +60,13 @@ class DatabaseTarget:
         return self.engine
 
     def _refuse_existing_table(self) -> None:
-        if self.shared:
-            self.shared.detach()
-        try:
-            self._open([])
-            found = self._exists()
-        finally:
-            self._close()
-            if self.shared:
-                self.shared.reattach()
+        if self.shared:  # which stays attached: what was counted must not change before it is drawn
+            found = self._exists(self.shared.sandbox, "input")
+        else:
+            try:
+                found = self._exists(self._open([]), "output")
+            finally:
+                self._close()
         if found and not self.output.force:
             raise InvalidInput(
                 f"an output must not exist; table {self.name!r} does. Use force to replace it."
@@ -83,13 +81,13 @@ class DatabaseTarget:
             self.written_file.chmod(0o600)
         return self.sandbox
 
-    def _exists(self) -> bool:
+    def _exists(self, sandbox: Sandbox, catalog: str) -> bool:
         query = (
-            "SELECT 1 FROM information_schema.tables WHERE table_catalog = 'output' "
+            "SELECT 1 FROM information_schema.tables WHERE table_catalog = $catalog "
             "AND lower(table_schema) = lower($schema) AND lower(table_name) = lower($name)"
         )
-        values = {"schema": self.schema, "name": self.name}
-        return bool(self.sandbox and self.sandbox.run(query, values))
+        values = {"catalog": catalog, "schema": self.schema, "name": self.name}
+        return bool(sandbox.run(query, values))
 
     @property
     def _table(self) -> exp.Table:
