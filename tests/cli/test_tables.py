@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -767,6 +768,18 @@ def test_demo(tmp_path):
     assert found.stderr.count("\n") == 1
     after = {name: sha256(tmp_path / "here" / name) for name in names(tmp_path / "here")}
     assert after == before
+
+
+def test_the_commands_that_the_demo_prints_do_what_the_demo_did(tmp_path):
+    first = process("demo", "--out", "my folder", cwd=tmp_path)
+    commands = [shlex.split(line)[2:] for line in re.findall(r"^\$ .*", first.stdout, re.MULTILINE)]
+    for path in (tmp_path / "my folder").glob("safe.*"):
+        path.unlink()
+    again = [process(*command, cwd=tmp_path) for command in commands]
+    assert [found.returncode for found in again] == [1, 0, 0]
+    for line in again[0].stdout.splitlines():
+        assert line in first.stdout  # the audit: nothing in it is drawn
+    assert [line in first.stdout for line in again[1].stdout.splitlines()[:2]] == [True, True]
 
 
 def test_every_option_has_help_with_an_example():

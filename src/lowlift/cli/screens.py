@@ -182,7 +182,9 @@ def _interval_lines(intervals: "LiftIntervals", rows: int) -> list[str]:
         one = intervals.zero_cells == 1
         pairs = f"{counted(intervals.zero_cells, 'pair')} of a sensitive and a released value"
         never = f"never {'occurs' if one else 'occur'} together"
-        lines.append(f"{pairs} {never}: such a value rules the sensitive one out.")
+        lines.append(
+            f"{pairs} {never}: publishing such a value as it is rules the sensitive one out."
+        )
     return lines
 
 
