@@ -199,7 +199,8 @@ def audit_screen(found: "TableAudit") -> None:
     """Print the verdict on a table's columns as they are, and the riskiest values."""
     audit, spec = found.audit, found.spec
     names = ", ".join(column.name for column in spec.released)
-    typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} as it is")
+    as_is = "as it is" if len(spec.released) == 1 else "as they are"
+    typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} {as_is}")
     typer.echo(_verdict(audit))
     _said(spec)
     for name, part in found.columns:
@@ -397,6 +398,7 @@ def release_lines(encoded: "Encoded") -> list[tuple[str, str]]:
         ("published as", encoded.name),
         ("values of S, X, Y", f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"),
         ("information kept (NMI)", f"{release.audit.nmi:.4f}"),
+        ("rows changed", f"{encoded.share_changed:.1%}"),
         ("fingerprint", release.fingerprint[:16]),
     ]
     if release.certificate is not None:
