@@ -325,8 +325,8 @@ def _exposed(
     if step is None:
         text = (
             f"exact probabilities expose counts below {_FEW}: {few} occur so rarely, and P(x|y) "
-            "with the number of published rows tells their counts. Round outward (round_to=0.01; on "
-            "the command line --round-to 0.01), merge rare values before the design, or do not "
+            "with the number of published rows tells their counts. Round outward (round_to=0.01; "
+            "--round-to 0.01 on the command line), merge rare values before the design, or do not "
             "publish the codebook."
         )
         return (*fitted, text)
