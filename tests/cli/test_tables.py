@@ -889,4 +889,8 @@ def test_show_speaks_of_what_was_published(lowlift, people, tmp_path, encoding):
     assert shown["encoding"] == receipt["encoding"] == encoding
     assert shown["fingerprint"] == receipt["release"]
     assert shown["share_changed"] == receipt["share_changed"]
-    assert f"{receipt['nmi']:.4f}" in lowlift("show", "safe.release.json").out
+    text = lowlift("show", "safe.release.json").out
+    assert f"{receipt['nmi']:.4f}" in text
+    assert re.search(rf"rows changed +{receipt['share_changed']:.1%}", text)
+    head = {"codes": "code", "groups": "output", "values": "value"}[encoding]
+    assert re.search(rf"^ *{head} +share", text, re.MULTILINE)

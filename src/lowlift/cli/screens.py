@@ -360,7 +360,7 @@ def release_screen(encoded: "Encoded") -> None:
         name = shown(encoded.labels[y]) if encoded.name == "values" else str(y)
         rows.append((name, f"{audit.p_y[y]:.4f}", words + more, *ends))
     title = f"{len(rows)} of {release.channel.n_y:,} outputs, by share"
-    head = "value" if encoded.name == "values" else "code"
+    head = {"values": "value", "codes": "code"}.get(encoded.name, "output")
     table((head, "share", "stands for", "min lift", "max lift"), rows, title)
 
 
