@@ -325,8 +325,9 @@ def _exposed(
     if step is None:
         text = (
             f"exact probabilities expose counts below {_FEW}: {few} occur so rarely, and P(x|y) "
-            "with the number of published rows tells their counts. Round outward (round_to=0.01), "
-            "merge rare values before the design, or do not publish the codebook."
+            "with the number of published rows tells their counts. Round outward (round_to=0.01; "
+            "--round-to 0.01 on the command line), merge rare values before the design, or do not "
+            "publish the codebook."
         )
         return (*fitted, text)
     found = []
@@ -335,7 +336,7 @@ def _exposed(
         found.append(
             f"intervals of width {float(step):g} still expose counts below {_FEW}: those of "
             f"{len(pinned)} of {joint.n_x} values, whose outputs have few rows. Use a larger "
-            "round_to, or merge rare values before the design."
+            "round_to (--round-to), or merge rare values before the design."
         )
     if encoded.name != "values" and not is_deterministic(encoded.channel):
         found.append(

@@ -48,7 +48,7 @@ class LowliftError(Exception):
     message
         What is wrong, in words that fit every interface.
     advice
-        A key of `ADVICE`: what to do about it, which each interface says in its own words.
+        A key of ``ADVICE``: what to do about it, which each interface says in its own words.
     values
         What the words of the advice need.
 

@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -769,6 +770,18 @@ def test_demo(tmp_path):
     assert after == before
 
 
+def test_the_commands_that_the_demo_prints_do_what_the_demo_did(tmp_path):
+    first = process("demo", "--out", "my folder", cwd=tmp_path)
+    commands = [shlex.split(line)[2:] for line in re.findall(r"^\$ .*", first.stdout, re.MULTILINE)]
+    for path in (tmp_path / "my folder").glob("safe.*"):
+        path.unlink()
+    again = [process(*command, cwd=tmp_path) for command in commands]
+    assert [found.returncode for found in again] == [1, 0, 0]
+    for line in again[0].stdout.splitlines():
+        assert line in first.stdout  # the audit: nothing in it is drawn
+    assert [line in first.stdout for line in again[1].stdout.splitlines()[:2]] == [True, True]
+
+
 def test_every_option_has_help_with_an_example():
     group = typer.main.get_command(app)
     commands = {**group.commands, **group.commands["key"].commands}
@@ -876,4 +889,8 @@ def test_show_speaks_of_what_was_published(lowlift, people, tmp_path, encoding):
     assert shown["encoding"] == receipt["encoding"] == encoding
     assert shown["fingerprint"] == receipt["release"]
     assert shown["share_changed"] == receipt["share_changed"]
-    assert f"{receipt['nmi']:.4f}" in lowlift("show", "safe.release.json").out
+    text = lowlift("show", "safe.release.json").out
+    assert f"{receipt['nmi']:.4f}" in text
+    assert re.search(rf"rows changed +{receipt['share_changed']:.1%}", text)
+    head = {"codes": "code", "groups": "output", "values": "value"}[encoding]
+    assert re.search(rf"^ *{head} +share", text, re.MULTILINE)

@@ -451,7 +451,7 @@ def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path):
     (tmp_path / "notes").write_bytes(b"precious")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for out in (tmp_path / "notes" / "result", tmp_path / "link"):
-        with pytest.raises(ll.InvalidInput, match="Choose another --out"):
+        with pytest.raises(ll.InvalidInput, match="Choose another folder"):
             reproduce(out, [1], **TINY, jobs=1)
     assert (tmp_path / "notes").read_bytes() == b"precious"
 

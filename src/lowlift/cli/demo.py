@@ -1,6 +1,7 @@
 """``lowlift demo``: the whole path on a small real table."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -39,15 +40,18 @@ def demo(
             | {"warnings": design["warnings"]}
         )
         return
-    typer.echo("$ lowlift audit titanic.csv -s survived -x class -x sex -x age ...\n")
+    columns = "-s survived -x class -x sex -x age --criterion alip --lower 0.5 --upper 0.5"
+    typer.echo(f"$ lowlift audit {quote(source)} {columns}\n")
     screens.audit_screen(audit_table(source, asked, bound))
-    typer.echo("\n$ lowlift sanitize titanic.csv ... -o safe.csv\n")
-    made = sanitize(source, asked, bound, str(out / "safe.csv"))
+    safe = str(out / "safe.csv")
+    typer.echo(f"\n$ lowlift sanitize {quote(source)} {columns} -o {quote(safe)}\n")
+    made = sanitize(source, asked, bound, safe)
     screens.design_screen(made.design)
     screens.receipt_screen(made.receipt)
     screens.verification_screen(made.verification)
-    typer.echo("\n$ lowlift estimate safe.csv safe.codebook.json\n")
-    screens.estimate_screen(estimate_table(str(out / "safe.csv"), str(made.files["codebook"])))
+    codebook = str(made.files["codebook"])
+    typer.echo(f"\n$ lowlift estimate {quote(safe)} {quote(codebook)}\n")
+    screens.estimate_screen(estimate_table(safe, codebook))
     typer.echo(f"\nThe files are in {out}:")
     for path in sorted(out.iterdir()):
         typer.echo(f"  {path.name}")

@@ -182,7 +182,9 @@ def _interval_lines(intervals: "LiftIntervals", rows: int) -> list[str]:
         one = intervals.zero_cells == 1
         pairs = f"{counted(intervals.zero_cells, 'pair')} of a sensitive and a released value"
         never = f"never {'occurs' if one else 'occur'} together"
-        lines.append(f"{pairs} {never}: such a value rules the sensitive one out.")
+        lines.append(
+            f"{pairs} {never}: publishing such a value as it is rules the sensitive one out."
+        )
     return lines
 
 
@@ -197,7 +199,8 @@ def audit_screen(found: "TableAudit") -> None:
     """Print the verdict on a table's columns as they are, and the riskiest values."""
     audit, spec = found.audit, found.spec
     names = ", ".join(column.name for column in spec.released)
-    typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} as it is")
+    as_is = "as it is" if len(spec.released) == 1 else "as they are"
+    typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} {as_is}")
     typer.echo(_verdict(audit))
     _said(spec)
     for name, part in found.columns:
@@ -357,7 +360,7 @@ def release_screen(encoded: "Encoded") -> None:
         name = shown(encoded.labels[y]) if encoded.name == "values" else str(y)
         rows.append((name, f"{audit.p_y[y]:.4f}", words + more, *ends))
     title = f"{len(rows)} of {release.channel.n_y:,} outputs, by share"
-    head = "value" if encoded.name == "values" else "code"
+    head = {"values": "value", "codes": "code"}.get(encoded.name, "output")
     table((head, "share", "stands for", "min lift", "max lift"), rows, title)
 
 
@@ -395,6 +398,7 @@ def release_lines(encoded: "Encoded") -> list[tuple[str, str]]:
         ("published as", encoded.name),
         ("values of S, X, Y", f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"),
         ("information kept (NMI)", f"{release.audit.nmi:.4f}"),
+        ("rows changed", f"{encoded.share_changed:.1%}"),
         ("fingerprint", release.fingerprint[:16]),
     ]
     if release.certificate is not None:

@@ -1,7 +1,7 @@
 """The questions we ask of a table engine: count a table, draw from it, write what may be published.
 
 DuckDB reads files, its own databases and frames; PostgreSQL and Spark work where the data lives.
-The only room that imports an engine or sqlglot, and only when a table is opened.
+The only package that imports an engine or sqlglot, and only when a table is opened.
 """
 
 from lowlift.tables.alias import AliasTable, alias_draw, uniform_of

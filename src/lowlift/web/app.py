@@ -1,4 +1,4 @@
-"""The application: its rooms joined, its errors turned into pages, its clock that ends jobs."""
+"""The application: its routes together, its errors turned into pages, its timer that ends jobs."""
 
 import asyncio
 import contextlib
@@ -79,8 +79,8 @@ def create_app(
         telemetry=_SILENT,
     )
     app.state.house = House(access, sessions, limits, scheme == "https")
-    for room in (visitors, routes, publishing, following):
-        app.include_router(room.router)
+    for part in (visitors, routes, publishing, following):
+        app.include_router(part.router)
     static = str(resources.files("lowlift.web") / "static")
     app.mount("/static", StaticFiles(directory=static), name="static")
     app.add_exception_handler(LowliftError, _refused)

@@ -117,7 +117,7 @@ def serve(
     address
         Where to listen; by default a free port of this machine only.
     upload_limit
-        The largest upload, in bytes, in place of `limits.upload_bytes`.
+        The largest upload, in bytes, in place of ``limits.upload_bytes``.
     limits
         Of requests, connections and passwords; the defaults fit a team.
     opens_browser

@@ -49,7 +49,7 @@ class TableAudit:
 class Design:
     """A release of a table's columns, and how it was chosen."""
 
-    #: The channel that is published: `encoded.release`.
+    #: The channel that is published: ``encoded.release``.
     release: Release
     spec: Spec
     chosen: Chosen
