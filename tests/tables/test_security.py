@@ -222,6 +222,47 @@ def test_a_signal_stops_a_query_with_the_exception_of_its_handler(sandbox, numbe
     assert sandbox.run("SELECT 1") == [(1,)]
 
 
+#: A signal's exception while the folder is made; a child that ends before its parent.
+FOLDERS = {
+    "stopped": """
+import fcntl, os, tempfile
+from lowlift.tables.engines.private import PrivateFolder
+def stop(*_):
+    assert len(os.listdir(tempfile.gettempdir())) == 1
+    raise KeyboardInterrupt
+fcntl.flock = stop
+try:
+    PrivateFolder()
+except KeyboardInterrupt:
+    print("stopped")
+""",
+    "forked": """
+import os, sys
+from lowlift.tables.engines.private import PrivateFolder
+folder = PrivateFolder()
+child = os.fork()
+if child == 0:
+    sys.exit(0)
+os.waitpid(child, 0)
+print("kept" if folder.path.is_dir() else "lost")
+""",
+}
+
+
+@pytest.mark.parametrize(("case", "said"), [("stopped", "stopped"), ("forked", "kept")])
+def test_a_private_folder_ends_with_its_process_whatever_stops_it(tmp_path, case, said):
+    done = subprocess.run(
+        [sys.executable, "-c", FOLDERS[case]],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    assert done.stdout == f"{said}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_spark_of_its_own_is_private_and_logs_no_key(tmp_path):
     """A process of its own: Java keeps the folder of its first session.
 
