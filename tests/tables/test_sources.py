@@ -166,3 +166,7 @@ def test_what_can_be_read_once_only_is_refused_at_once(folder, engine):
         for name in names:
             with pytest.raises(InvalidInput, match=r"regular file.*Copy it to a file first"):
                 parse_source(name, engine)
+
+
+def test_a_table_of_spark_may_have_a_longer_name_than_a_file():
+    assert parse_source("t" * 300, "spark").format == "table"

@@ -337,7 +337,8 @@ def _parse_spark(text: str, scheme: str) -> SparkTable:
             f"starts with '{scheme}:'. Register it as a table of Spark's catalog."
         )
     local = Path(text.removeprefix("file://"))
-    if scheme in {"", "file"} and local.exists() and not local.is_dir():
+    # A name of a table may be longer than that of a file: os.path.exists does not raise then.
+    if scheme in {"", "file"} and os.path.exists(local) and not local.is_dir():  # noqa: PTH110
         _refuse_stream(local, text)
     form = file_format(text.rstrip("/"))
     if form is None and ("/" in text or scheme):
