@@ -3,7 +3,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 SECONDS ?= 60
-WORKERS ?= 2
+# Servers and browsers mostly wait: one process more than cores.
+WORKERS ?= 3
 
 .PHONY: help demo paper docs test test-all test-rivals lowest check format bench fuzz package clean
 help:

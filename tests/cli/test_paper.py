@@ -37,6 +37,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.second_lane
 def test_it_writes_the_page_and_says_where(tmp_path):
     found = lowlift("paper", 4, *TINY, "--jobs", 2, "--seed", 3, "--out", "here", cwd=tmp_path)
     assert (found.returncode, found.stderr) == (0, "")
@@ -115,6 +116,7 @@ def lines(path):
     return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
 
 
+@pytest.mark.second_lane
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
     """Ctrl-C reaches the whole group of processes, as here."""
     pieces = tmp_path / "pieces" / "figure-4.jsonl"

@@ -56,7 +56,7 @@ def test_it_opens_offline_and_asks_for_nothing(chromium, pages, name):
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.second_lane)])
 @pytest.mark.parametrize("name", NAMES)
 def test_axe_finds_nothing_serious(chromium, pages, name, scheme):
     context = chromium.new_context(color_scheme=scheme)
@@ -72,7 +72,9 @@ def test_axe_finds_nothing_serious(chromium, pages, name, scheme):
     context.close()
 
 
-@pytest.mark.parametrize("width", [390, 768, 1200])
+@pytest.mark.parametrize(
+    "width", [390, *(pytest.param(wide, marks=pytest.mark.second_lane) for wide in (768, 1200))]
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_it_fits_the_screen(chromium, pages, name, width):
     context = chromium.new_context(viewport={"width": width, "height": 800})

@@ -247,7 +247,9 @@ def pytest_collection_modifyitems(items):
         if here not in item.path.parents:
             continue
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        if "spark" in item.fixturenames or parameters.get("store") == "spark":
+        if "spark" in item.fixturenames or any(
+            "spark" in str(part) for part in parameters.values()
+        ):
             item.add_marker(pytest.mark.xdist_group("spark"))
         for kind in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
             item.add_marker(

@@ -148,7 +148,10 @@ class SparkTablePlace(SparkFolderPlace):
         return super().leftovers() + [name for name in names if name != "safe"]
 
 
-PLACES = ("file", "new database", "database", "postgres", "spark folder", "spark table")
+PLACES = (
+    *("file", "new database", "database", "postgres", "spark table"),
+    pytest.param("spark folder", marks=pytest.mark.second_lane),
+)
 
 
 @pytest.fixture(params=PLACES)

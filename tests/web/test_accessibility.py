@@ -47,7 +47,14 @@ def searching(member, long_table):
     return f"{key}&s=s&x=x&mechanism=random-response"
 
 
-@pytest.fixture(params=[(theme, size) for theme in THEMES for size in SIZES], ids="-".join)
+@pytest.fixture(
+    params=[
+        # One look is enough for the first lane.
+        pytest.param((theme, size), marks=() if k == 0 else pytest.mark.second_lane)
+        for k, (theme, size) in enumerate((theme, size) for theme in THEMES for size in SIZES)
+    ],
+    ids="-".join,
+)
 def seen(request, chromium, server, member):
     """A browser of a theme and a size."""
     theme, size = request.param
