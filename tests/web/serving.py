@@ -89,6 +89,13 @@ class Server:
         """All that it said."""
         return "".join(self.lines)
 
+    def files(self):
+        """Return its temporary files; some may be gone when they are looked at."""
+        # Unlike rglob, walk does not mind a folder that goes away meanwhile.
+        walked = os.walk(self.temporary)
+        found = (Path(folder) / name for folder, _, names in walked for name in names)
+        return sorted(path for path in found if path.is_file())  # no sockets
+
     def visitor(self, **options):
         """Return a client that is not let in."""
         options = {"base_url": self.url, "headers": {"Origin": self.url}, "timeout": 120} | options

@@ -104,15 +104,11 @@ def test_a_form_without_its_token_is_refused(client, path, token):
 @pytest.mark.parametrize("token", [None, "", "x"])
 def test_an_upload_without_its_token_is_refused_and_not_kept(server, client, token):
     given = {} if token is None else {"token": token}
-    before = files_of(server)
+    before = server.files()
     answer = client.post("/upload", data=given, files={"file": ("a.csv", b"a,b\n1,2\n")})
     assert answer.status_code == 403
-    assert files_of(server) == before
+    assert server.files() == before
     assert "a.csv" not in client.get("/").text
-
-
-def files_of(server):
-    return sorted(path for path in server.temporary.rglob("*") if path.is_file())
 
 
 def test_the_token_of_another_session_is_refused(server, client):
