@@ -216,7 +216,7 @@ class DuckDB:
             frame = self.source.value
             refuse_repeated(_frame_names(frame), self.description)
             if type(frame).__name__ == "RecordBatch":  # DuckDB 1.4 cannot read one by itself
-                import pyarrow as pa  # type: ignore[import-untyped]
+                import pyarrow as pa
 
                 frame = pa.Table.from_batches([frame])
             self.sandbox.register("source", frame)
