@@ -3,8 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 SECONDS ?= 60
-# Servers and browsers mostly wait: one process more than cores.
-WORKERS ?= 3
+WORKERS ?= 2
 
 .PHONY: help demo paper docs test test-all test-rivals lowest check format bench fuzz package clean
 help:
