@@ -7,6 +7,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -215,7 +216,10 @@ def spark(tmp_path_factory):
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # short jobs
     }.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    # Python's workers must run this Python; "python3" may be another.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = builder.getOrCreate()
     yield session
     session.stop()
 

@@ -285,7 +285,9 @@ for time in range(2):
         table.count([table.column("x")])
         found = [path for path in Path("{place}").rglob("blockmgr-*")]
         print(len(found), *(oct(path.stat().st_mode & 0o777) for path in Path("{place}").iterdir()))
+import os, sys
 from pyspark.sql import SparkSession
+os.environ["PYSPARK_PYTHON"] = sys.executable
 builder = SparkSession.builder.master("local[1]")
 settings = {{"spark.eventLog.enabled": "true", "spark.eventLog.dir": "file:{tmp_path}/log",
     "spark.eventLog.logStageExecutorMetrics": "true", "spark.ui.enabled": "false",

@@ -4,6 +4,7 @@ import os
 import re
 import secrets
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -271,17 +272,29 @@ def _session(source: SparkTable | Frame) -> tuple[SparkSession, bool]:
     for key, value in (_LOCAL | partitions).items():
         builder = builder.config(key, value)
     folder = str(_temporary_folder())
-    before = os.environ.get("SPARK_LOCAL_DIRS")
-    # The variable wins over the setting, so that both must name the private folder.
-    os.environ["SPARK_LOCAL_DIRS"] = folder
+    # The variables win over the settings. Python's workers must run the Python that starts them.
+    python = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    with (
+        refusing(source.description),
+        _handler_kept(),
+        _environment(SPARK_LOCAL_DIRS=folder, PYSPARK_PYTHON=python),
+    ):
+        return builder.config("spark.local.dir", folder).getOrCreate(), True
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    """Set environment variables for a time."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
-        with refusing(source.description), _handler_kept():
-            return builder.config("spark.local.dir", folder).getOrCreate(), True
+        yield
     finally:
-        if before is None:
-            del os.environ["SPARK_LOCAL_DIRS"]
-        else:
-            os.environ["SPARK_LOCAL_DIRS"] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @cache
