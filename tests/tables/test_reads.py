@@ -81,10 +81,13 @@ def reads(monkeypatch, store):
     else:
         from lowlift.tables.engines.spark import Spark
 
-        real_query = Spark.query
+        real_query, names = Spark.query, {}
 
         def query(self, query, values=None):
-            found.note(query.sql(dialect="spark"), self.table.name)
+            # The first table of an engine is its input; a copy of it comes later.
+            first = names.setdefault(id(self), getattr(self, "table", None))
+            if first is not None:
+                found.note(query.sql(dialect="spark"), first.name)
             return real_query(self, query, values)
 
         monkeypatch.setattr(Spark, "query", query)
@@ -101,47 +104,65 @@ def named(store, source):
     return [str(Path(source).resolve()), Path(source).name]
 
 
-@pytest.mark.parametrize("way", ["fresh", "keyed", "kept"])
+WAYS = {
+    "fresh": Options(),
+    "keyed": Options(id="pid", key=bytes(32)),
+    "kept": Options(keep=("pid",), accept_uncovered=True),
+    "keyed and kept": Options(id="pid", key=bytes(32), keep=("pid",), accept_uncovered=True),
+}
+#: Counts of the input, and passes over its rows: DuckDB and Spark copy what is read again.
+#: PostgreSQL counts on the server: S by X, with kept columns, and ids; then it sends the rows.
+EXPECTED = {
+    "fresh": {"postgres": (1, 0), "other": (1, 0)},
+    "keyed": {"postgres": (2, 1), "other": (0, 1)},
+    "kept": {"postgres": (2, 1), "other": (0, 1)},
+    "keyed and kept": {"postgres": (3, 1), "other": (0, 1)},
+}
+
+
+def check_reads(found, store, way):
+    by_engine = EXPECTED[way]
+    assert (found.counts, found.draws) == by_engine.get(store.name, by_engine["other"])
+    assert found.hashes == (0 if store.name == "postgres" else 1)
+    # On PostgreSQL, ids and kept columns together take a fourth, in one snapshot.
+    most = 4 if (store.name, way) == ("postgres", "keyed and kept") else 3
+    assert found.counts + found.draws + found.hashes <= most
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_sanitize_reads_its_input_three_times_at_most(store, reads, tmp_path, monkeypatch, way):
     monkeypatch.chdir(tmp_path)
     found, inputs = reads
     source = store.put(given())
     inputs[:] = named(store, source)
-    options = {
-        "fresh": Options(),
-        "keyed": Options(id="pid", key=bytes(32)),
-        "kept": Options(keep=("pid",), accept_uncovered=True),
-    }[way]
+    is_keyed = "keyed" in way
     made = sanitize(
         source,
         ASKED,
         BOUND,
         store.target(),
-        options,
-        mechanism="subset-merging" if way != "keyed" else "random-response",
-        encoding="values" if way == "keyed" else None,
+        WAYS[way],
+        mechanism="random-response" if is_keyed else "subset-merging",
+        encoding="values" if is_keyed else None,
         time_limit=5,
         engine=store.engine,
     )
     assert made.verification.is_ok
-    assert found.hashes == (0 if store.name == "postgres" else 1)
-    # Ids are counted once to see that they differ; kept columns once with S and X.
-    extra = {"fresh": 0, "keyed": 2 if store.name == "duckdb" else 1, "kept": 1}[way]
-    assert found.counts == 1 + extra
-    assert found.draws == (0 if way == "fresh" else 1)
-    assert found.counts - extra + found.draws + found.hashes <= 3
+    check_reads(found, store, way)
 
 
-def test_apply_reads_its_input_twice(store, reads, tmp_path, monkeypatch):
+@pytest.mark.parametrize("way", WAYS)
+def test_apply_reads_its_input_three_times_at_most(store, reads, tmp_path, monkeypatch, way):
     monkeypatch.chdir(tmp_path)
     found, inputs = reads
     source = store.put(given())
-    made = design(source, ASKED, BOUND, mechanism="subset-merging", engine=store.engine)
+    made = design(
+        source, ASKED, BOUND, mechanism="random-response", time_limit=5, engine=store.engine
+    )
     inputs[:] = named(store, source)
-    found.counts = found.hashes = 0
-    apply(source, made.release, store.target(), engine=store.engine)
-    assert (found.counts, found.draws) == (1, 0)
-    assert found.hashes == (0 if store.name == "postgres" else 1)
+    found.counts = found.draws = found.hashes = 0
+    apply(source, made.release, store.target(), WAYS[way], engine=store.engine)
+    check_reads(found, store, way)
 
 
 def test_opening_reads_one_row(store):

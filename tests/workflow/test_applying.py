@@ -897,33 +897,6 @@ def test_a_spec_survives_its_file(merged):
     assert Spec.from_dict(json.loads(json.dumps(merged.spec.to_dict()))) == merged.spec
 
 
-# --- a table that is computed anew for each query -----------------------------------------------
-
-
-def test_a_view_that_reads_otherwise_each_time_is_refused_where_rows_are_read_again(tmp_path):
-    """The rows that are drawn must be the ones whose lifts were audited."""
-    database = tmp_path / "people.duckdb"
-    with duckdb.connect(str(database)) as connection:
-        connection.execute(
-            "CREATE VIEW people AS SELECT i AS pid, i % 2 AS year, "
-            "CASE WHEN i % 3 = 0 THEN 'flu' ELSE 'cold' END AS disease, "
-            "CASE WHEN random() < 0.5 THEN 'a' ELSE 'b' END AS ward FROM range(3000) r(i)"
-        )
-        connection.execute("CREATE TABLE stored AS FROM people")
-        connection.execute("CREATE VIEW steady AS FROM stored")
-    kept, keyed = Options(keep=("year",), accept_uncovered=True), Options(id="pid", key=KEY)
-    for options in (kept, keyed, Options()):
-        made = design(f"{database}?table=people", ASKED, ll.LIP(1.0), mechanism="subset-merging")
-        for table in ("people", "stored", "steady"):
-            target = tmp_path / f"{table}-{options.mode}-{len(options.keep)}.csv"
-            if table == "people" and options != Options():
-                with pytest.raises(ll.InvalidInput, match="read the same each time"):
-                    apply(f"{database}?table={table}", made.release, str(target), options)
-                assert not target.exists()
-            else:
-                apply(f"{database}?table={table}", made.release, str(target), options)
-
-
 def test_the_input_stays_locked_until_its_rows_are_drawn(tmp_path, monkeypatch):
     """No other process may change a database between the audit and the draw."""
     database = tmp_path / "people.duckdb"

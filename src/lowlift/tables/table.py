@@ -1,6 +1,6 @@
 """A table, and what is done with it: count it, draw from it, write what may be published."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -126,6 +126,7 @@ class Table:
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
+        self._is_held = False
 
     def __enter__(self) -> Self:
         return self
@@ -180,6 +181,16 @@ class Table:
 
         if not self._engine.fetch(queries.first(self._engine.table)):
             raise InvalidInput(f"a table must have rows; {self.description} has none.")
+
+    def hold(self, names: Iterable[str]) -> None:
+        """Read these columns once into a private copy, which every later query reads instead.
+
+        Names that are no columns are passed over. PostgreSQL copies nothing.
+        """
+        columns = [name for name in dict.fromkeys(names) if name in self.kinds]
+        if columns and not self._is_held:
+            self._engine.hold(columns)
+            self._is_held = True
 
     def sizes(self) -> dict[str, tuple[int, int]]:
         """Return, for each column that can be counted, its different values and missing ones.

@@ -3,7 +3,7 @@
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -106,6 +106,16 @@ class Options:
             raise InvalidInput("give a key or a seed, not both; a seed is for tests only.")
         if self.unseen not in {"error", "suppress"}:
             raise InvalidInput(f"unseen must be error or suppress; got {self.unseen!r}.")
+
+    @property
+    def is_by_row(self) -> bool:
+        """Whether rows are drawn one by one, so that they are read again after they are counted."""
+        return bool(self.keep) or self.keep_order or self.id is not None
+
+    def hold(self, table: Table, names: Iterable[str]) -> None:
+        """Read the table once where its rows are read again; `names` are the columns of S and X."""
+        if self.is_by_row:
+            table.hold([*names, *self.keep, *filter(None, [self.id])])
 
     @property
     def mode(self) -> str:
@@ -231,11 +241,11 @@ def drawn(
     outside = _outside(table, options)
     if not has_s:
         outside.append(_unchecked(spec, present, options))
+    options.hold(table, (column.name for column in (*present, *spec.released)))
     if counts is None:
         counts = table.count([*present, *spec.released])
     # Rows that are read again must be the ones that were counted.
-    is_read_again = bool(options.keep) or options.keep_order or options.id is not None
-    if is_read_again and not table.is_steady:
+    if options.is_by_row and not table.is_steady:
         _refuse_unsteady(table, counts, (*present, *spec.released))
     if present:  # some of S alone can show that the bound fails
         _check_here(counts, replace(spec, sensitive=present), encoded)

@@ -83,13 +83,16 @@ def sanitize(
         The table, the release, the codebook and the receipt are all there and verified, or none is.
 
     Cost
-        The table is counted once and its files are hashed once; rows are read again only when they
-        are drawn one by one (a key, kept columns or a kept order). Verifying reads the output.
+        The table is read once and its files are hashed once: by a count or, where rows are drawn
+        one by one (a key, kept columns or a kept order), into a private copy. PostgreSQL copies
+        nothing and reads such rows three times, four with a key and kept columns, once more for
+        a view. Verifying reads the output.
     """
     options = Options() if options is None else options
     check_instance(options, Options, "options")
     refuse_existing(*_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
+        options.hold(table, (*asked.sensitive, *asked.released))
         joint, spec, counts = count(table, asked)
         made = design_counted(
             joint,

@@ -1,6 +1,6 @@
 """What a table engine must be able to do, and the door to each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -107,6 +107,12 @@ class Engine(Protocol):
 
     def ids(self, column: str) -> tuple[int, int, int]:
         """Count the rows, the rows with an id, and the different ids."""
+
+    def hold(self, columns: Sequence[str]) -> None:
+        """Copy these columns to a private place: every later query reads them from there.
+
+        An engine that copies nothing leaves `is_steady` as it was.
+        """
 
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private file for another engine to load."""

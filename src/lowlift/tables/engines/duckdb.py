@@ -352,6 +352,14 @@ class DuckDB:
         rows, present, different = self.fetch(queries.id_faults(column, self.table))[0]
         return rows, present, different
 
+    def hold(self, columns: Sequence[str]) -> None:
+        """Copy these columns, their types and the order of the rows to a private database file."""
+        self.sandbox.run(attach(self.sandbox.folder / "held.duckdb", "held", read_only=False))
+        rows = exp.select(*map(named, columns)).from_(self.table)
+        held = exp.table_("rows", db="main", catalog="held", quoted=True)
+        self.sandbox.run(f"CREATE TABLE {DUCKDB.sql(held)} AS {DUCKDB.sql(rows)}")
+        self.table, self.is_steady = held, True
+
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private Parquet file."""
         return spool_rows(self.sandbox, self.table, plan, self.sandbox.folder)

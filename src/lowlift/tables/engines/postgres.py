@@ -268,6 +268,9 @@ class Postgres:
         rows, present, different = self.fetch(id_faults(column, self.table))[0]
         return int(rows), int(present), int(different)
 
+    def hold(self, columns: Sequence[str]) -> None:
+        """Copy nothing: counting stays with the server, and a table is seen in one snapshot."""
+
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private Parquet file."""
         types = [self._types[name] for name in plan.keep]

@@ -6,7 +6,7 @@ import secrets
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType
+from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
@@ -207,6 +208,17 @@ class Spark:
         """Count the rows, the rows with an id, and the different ids."""
         rows, present, different = self.fetch(id_faults(column, self.table))[0]
         return int(rows), int(present), int(different)
+
+    def hold(self, columns: Sequence[str]) -> None:
+        """Copy these columns to the executors' disks.
+
+        A checkpoint and not a cache: when an executor is lost the job fails, and nothing is
+        computed anew from what may have changed.
+        """
+        with refusing(self.description):
+            rows = self.query(exp.select(*map(named, columns)).from_(self.table))
+            self.table = self.view(rows.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY))
+        self.is_steady = True
 
     def spool(self, plan: RowPlan) -> Spool:
         """Refuse: rows that Spark draws stay in Spark."""
