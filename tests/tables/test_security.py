@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -198,6 +199,53 @@ def test_no_key_reaches_the_log_of_postgres(postgres, monkeypatch, tmp_path, is_
     for shape in shapes_of(SECRET):
         assert shape not in log
         assert not any(shape in row for row in seen)
+
+
+@pytest.mark.parametrize("is_keyed", [True, False], ids=["keyed", "fresh"])
+def test_no_key_reaches_a_log_a_plan_or_an_error_of_duckdb(files, monkeypatch, tmp_path, is_keyed):
+    """Every statement is logged, each draw is explained, and then fails."""
+    monkeypatch.setattr("lowlift.tables.application.one_time_key", lambda _: SECRET)
+    real_connect, real_run = duckdb.connect, Sandbox.run
+    connections, seen = [], []
+
+    def connect(*given, **settings):
+        connection = real_connect(*given, **settings)
+        connection.execute("CALL enable_logging(level = 'trace')")
+        connection.execute(f"SET log_query_path = '{tmp_path}/queries-{len(connections)}.log'")
+        connections.append(connection)
+        return connection
+
+    def run(self, query, values=None):
+        found = real_run(self, query, values)
+        text = query if isinstance(query, str) else DUCKDB.sql(query)
+        if values and "sha256" in text.lower():
+            plans = self.connection.execute(
+                f"EXPLAIN (FORMAT json) {text}", dict(values)
+            ).fetchall()
+            logged = self.connection.execute("SELECT type, message FROM duckdb_logs").fetchall()
+            seen.extend((str(plans), str(logged)))
+            # DuckDB's message of this error is the text that would have been hashed.
+            with pytest.raises(InvalidInput) as caught:
+                real_run(self, re.sub("sha256", "error", text, flags=re.IGNORECASE), values)
+            seen.append(f"{caught.value} {caught.value.__cause__} {caught.value.__context__}")
+        return found
+
+    source = files.put({"x": ("text", ["a"] * 99), "n": ("integer", range(99))})
+    monkeypatch.setattr(duckdb, "connect", connect)
+    monkeypatch.setattr(Sandbox, "run", run)
+    with open_table(source) as table:
+        keyed = {"id": "n", "subkey": SECRET} if is_keyed else {}
+        draw = Draw((table.column("x"),), Channel([[1, 1]]), ("a",), **keyed)
+        column = OutputColumn("y", "text", ("u", "v"))
+        for keep in ((), ("n",)):
+            output = Output(f"{tmp_path}/{len(keep)}.csv", (column,), keep=keep)
+            table.apply(draw, output)
+    logs = [path.read_text() for path in tmp_path.glob("queries-*.log")]
+    assert any("sha256" in text.lower() for text in logs)
+    assert len(seen) == (6 if is_keyed else 3)
+    for text in (*logs, *seen):
+        for shape in shapes_of(SECRET):
+            assert shape not in text
 
 
 class Stopped(BaseException):
