@@ -11,7 +11,7 @@ import numpy.typing as npt
 from lowlift.channel import Channel, check_pair
 from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
 from lowlift.joint import Joint, Label, check_joint
-from lowlift.kernels.lift import log_or_minus_inf
+from lowlift.kernels.lift import log_or_minus_inf, most_extreme
 from lowlift.measures import information_x, normalized
 
 __all__ = ["Audit", "Leakage", "Worst", "audit", "high_risk", "risky_symbols"]
@@ -133,10 +133,7 @@ class Audit:
         >>> audit(joint, Channel.identity(joint), LIP(1.0)).most_extreme(3)
         [2, 1, 0]
         """
-        highest = np.lexsort((-self.p_y, -self.lift.max(axis=0)))[:most].tolist()
-        lowest = np.lexsort((-self.p_y, self.lift.min(axis=0)))[:most].tolist()
-        in_turn = [y for pair in zip(highest, lowest, strict=True) for y in pair]
-        return list(dict.fromkeys(in_turn))[:most]
+        return most_extreme(self.lift, self.p_y, most)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return audit, (self.joint, self.channel, self.criterion)

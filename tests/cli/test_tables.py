@@ -692,8 +692,28 @@ def test_tradeoff(lowlift, people, tmp_path, name):
     assert (found.code, found.err) == (0, "")
     assert found.out.endswith(f"Wrote {name}.\n")
     assert len(re.findall(r"^ *(?:subset-merging|watchdog) ", found.out, re.MULTILINE)) == 12
+    # The numbers are logs of lifts, and the heading says so.
+    assert "leakage below  leakage above" in re.sub(r"(?<=\w)  +", "  ", found.out)
+    assert (
+        "Leakage in nats: minus the log of the smallest lift, the log of the largest." in found.out
+    )
+    assert "min-lift" not in found.out
     if name == "curve.csv":
         assert len(read_csv(tmp_path / name)[1]) == 12
+
+
+def test_apply_tells_of_formulas_as_sanitize_does(lowlift, tmp_path):
+    rows = [*["yes,=1+1"] * 9, *["no,=1+1"] * 10, *["yes,b"] * 10, *["no,b"] * 9]
+    (tmp_path / "t.csv").write_text("\n".join(["s,x", *rows, ""]))
+    asked = ("t.csv", "-s", "s", "-x", "x", "--criterion", "lip", "--epsilon", "1")
+    made = lowlift("design", *asked, "--encoding", "values", "-o", "r.json")
+    assert (made.code, made.err) == (0, "")
+    applied = lowlift("apply", "t.csv", "r.json", "-o", "a.csv")
+    assert "1 published value begins with =" in " ".join((applied.out + applied.err).split())
+    data = data_of(lowlift("apply", "t.csv", "r.json", "-o", "b.csv", "--json"))
+    assert ["spreadsheet" in line for line in data["warnings"]] == [True]
+    plain = data_of(lowlift("apply", "t.csv", "r.json", "-o", "c.parquet", "--json"))
+    assert plain["warnings"] == []
 
 
 @pytest.fixture

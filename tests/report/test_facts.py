@@ -11,6 +11,7 @@ import lowlift as ll
 from lowlift.encodings import encode
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.report import Report, page
+from lowlift.report.lifts import arranged
 from lowlift.report.notions import closeness, ends_of
 from lowlift.report.outputs import shares_after, shares_before
 from lowlift.report.tradeoffs import epsilon_of, split_of
@@ -316,3 +317,18 @@ def test_shares_of_rows_that_stay_are_those_of_the_encoding():
         for shares in (shares_before(raw, encoded), shares_after(encoded)):
             assert shares.shares.sum() == pytest.approx(1)
             assert 1 - shares.parts.sum() == pytest.approx(encoded.share_changed)
+
+
+def test_large_lifts_come_first_in_a_heat_map_of_many_columns():
+    """Zeros are the lowest lifts of most columns; they must not hide the largest one."""
+    counts = np.zeros((60, 400), int)
+    counts[np.arange(400) % 59, np.arange(400)] = 50  # each has 58 zeros and one lift of about 59
+    counts[59, 399], counts[:59, 399] = 50, 0  # the only value of X with the last value of S
+    audit = ll.audit(joint := ll.Joint.from_counts(counts), ll.Channel.identity(joint), ll.LIP(1.0))
+    names = tuple(map(str, range(400)))
+    found = arranged(audit, names, "values of X")
+    assert found.columns == tuple(names[x] for x in audit.most_extreme(200))
+    assert found.columns[0] == "399"
+    assert len(found.rows) == 40
+    assert "59" in found.rows
+    np.testing.assert_allclose(found.log_lift.max(), math.log(400))

@@ -257,18 +257,20 @@ def apply(
     from lowlift.cli import screens
     from lowlift.release import Release
     from lowlift.workflow import apply as run
+    from lowlift.workflow.applying import warnings_of
 
     options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)
     options = replace(options, accept_unchecked=accept_unchecked)
+    designed = Release.from_json(release)
     with _drawing(json) as progress:
-        receipt = run(
-            source, Release.from_json(release), out, options, engine=engine, progress=progress
-        )
+        receipt = run(source, designed, out, options, engine=engine, progress=progress)
+    warnings = warnings_of(designed, out)
     if json:
-        screens.print_json(asdict(receipt))
+        screens.print_json(asdict(receipt) | {"warnings": warnings})
         return
     screens.receipt_screen(receipt)
     typer.echo(screens.THREATS)
+    screens.warn(warnings)
 
 
 def sanitize(

@@ -13,6 +13,7 @@ __all__ = [
     "log_chi2",
     "log_l1",
     "log_or_minus_inf",
+    "most_extreme",
     "reciprocal",
 ]
 
@@ -64,3 +65,11 @@ def log_alpha_mean(log_values_sy: Floats, p_s: Floats, alpha: float) -> Floats:
     finite = np.where(np.isfinite(largest), largest, 0.0)
     mean = p_s @ np.exp(alpha * np.minimum(log_values_sy - finite, 0.0))
     return np.where(np.isfinite(largest), finite + np.log(mean) / alpha, largest)
+
+
+def most_extreme(lift_sy: Floats, p_y: Floats, most: int) -> list[int]:
+    """Return the outputs with the highest and with the lowest lifts in turn; ties by mass."""
+    highest = np.lexsort((-p_y, -lift_sy.max(axis=0)))[:most].tolist()
+    lowest = np.lexsort((-p_y, lift_sy.min(axis=0)))[:most].tolist()
+    in_turn = [y for pair in zip(highest, lowest, strict=True) for y in pair]
+    return list(dict.fromkeys(in_turn))[:most]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import Audit
-from lowlift.kernels.lift import log_or_minus_inf
+from lowlift.kernels.lift import log_or_minus_inf, most_extreme
 from lowlift.report.records import Table
 from lowlift.report.wording import cell, counted, percent, shown, times
 
@@ -32,10 +32,6 @@ class Shown(NamedTuple):
     note: str
 
 
-def _risk(log_lift: Floats, axis: int) -> Floats:
-    return np.asarray(np.abs(log_lift).max(axis=axis))
-
-
 def arranged(audit: Audit, names: tuple[str, ...], what: str) -> Shown:
     """Return what a heat map shows: everything in its order, or the riskiest part, riskiest first.
 
@@ -52,7 +48,7 @@ def arranged(audit: Audit, names: tuple[str, ...], what: str) -> Shown:
     columns, rows = np.arange(logs.shape[1]), np.arange(logs.shape[0])
     notes = []
     if len(columns) > _MOST_COLUMNS:
-        columns = np.argsort(-_risk(logs, 0), kind="stable")[:_MOST_COLUMNS]
+        columns = np.array(audit.most_extreme(_MOST_COLUMNS))
         notes.append(
             f"The {_MOST_COLUMNS} riskiest of {logs.shape[1]:,} {what}, riskiest first; "
             f"{logs.shape[1] - _MOST_COLUMNS:,} are not shown."
@@ -60,7 +56,7 @@ def arranged(audit: Audit, names: tuple[str, ...], what: str) -> Shown:
     elif len(columns) > _NAMED:
         notes.append(f"{len(columns)} {what} in the order of the table.")
     if len(rows) > _MOST_ROWS:
-        rows = np.sort(np.argsort(-_risk(logs, 1), kind="stable")[:_MOST_ROWS])
+        rows = np.sort(most_extreme(audit.lift.T, audit.joint.p_s, _MOST_ROWS))
         hidden = logs.shape[0] - _MOST_ROWS
         notes.append(
             f"The {_MOST_ROWS} sensitive values whose lifts go furthest; {hidden:,} are not shown."

@@ -26,7 +26,7 @@ from lowlift.tables import (
     Table,
     open_table,
 )
-from lowlift.tables.formulas import escaped
+from lowlift.tables.formulas import escaped, formula_warnings
 from lowlift.version import __version__
 from lowlift.workflow.columns import (
     Spec,
@@ -50,6 +50,7 @@ __all__ = [
     "first_broken",
     "output_columns",
     "receipt_path",
+    "warnings_of",
 ]
 
 RECEIPT_FORMAT, RECEIPT_VERSION = "lowlift-receipt", 1
@@ -213,6 +214,12 @@ def apply(
     ):
         commit(written, files, force=options.force)
     return receipt
+
+
+def warnings_of(release: Release, target: str) -> tuple[str, ...]:
+    """Return what to know before a table that was published by `apply` is passed on."""
+    columns = output_columns(published(release), Spec.from_dict(release.table))
+    return formula_warnings(columns, target)
 
 
 @contextmanager
