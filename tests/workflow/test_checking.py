@@ -225,6 +225,35 @@ def test_a_receipt_that_says_otherwise_fails(merged, tmp_path, change):
     assert failures(verify(merged.release, published=str(tmp_path / "safe.csv")))
 
 
+def test_the_word_of_a_receipt_is_taken_only_where_the_table_is_not_at_hand(merged, tmp_path):
+    """A table without S, published with that accepted; then somebody edits the receipt."""
+
+    def said(found):
+        (check,) = (c for c in found.checks if c.name.startswith("check of the bound"))
+        return check.is_ok, check.detail
+
+    given = verify(merged.release, against=merged.people, published=str(merged.safe))
+    assert said(given) == (True, "S by X counted there")
+    assert said(verify(merged.release, published=str(merged.safe)))[1].startswith(
+        "the receipt says"
+    )
+    without = tmp_path / "without.csv"
+    write_csv(without, ["ward"], [[x] for _, x in rows_of(COUNTS, DISEASES, WARDS)])
+    release = ll.Release.from_json(merged.release)
+    target = tmp_path / "other.csv"
+    apply(str(without), release, str(target), Options(accept_unchecked=True))
+    receipt = tmp_path / "other.receipt.json"
+    saved = json.loads(receipt.read_text()) | {"checked_on_this_table": True}
+    receipt.write_text(json.dumps(saved))
+    taken = verify(merged.release, published=str(target))
+    assert said(taken)[1].startswith("the receipt says")
+    # Another table than the receipt names proves nothing; the one that it names has no S.
+    other = verify(merged.release, against=merged.people, published=str(target))
+    assert said(other)[1].startswith("the receipt says")
+    with pytest.raises(ll.InvalidInput, match="disease"):
+        verify(merged.release, against=str(without), published=str(target))
+
+
 def test_a_missing_receipt_is_pointed_out(merged, tmp_path):
     """It is written last: a table without one was not published."""
     (tmp_path / "safe.csv").write_bytes(merged.safe.read_bytes())

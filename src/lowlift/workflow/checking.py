@@ -18,6 +18,7 @@ from lowlift.workflow.applying import (
     RECEIPT_FORMAT,
     RECEIPT_KEYS,
     RECEIPT_VERSION,
+    first_broken,
     output_columns,
     receipt_path,
 )
@@ -38,6 +39,19 @@ class Check:
     detail: str
     #: Not so, and accepted by whoever asked.
     is_accepted: bool = False
+
+
+#: How it is known that the bound holds on the table that was published.
+_COUNTED = "S by X counted there"
+_TAKEN = "the receipt says so; it is checked anew when the table that was published is given"
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What is known of the table that was published, in words."""
+
+    words: str
+    is_broken: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,9 @@ def verify(
         Its audit is made anew from the stored counts and weights; a file whose stored audit
         disagrees is refused.
     against
-        A table: its counts must be the stored ones.
+        A table: its counts must be the stored ones. If it is the one that was published, by the
+        receipt's digest (or name) and rows, the bound is checked on it anew. Otherwise `verify`
+        takes the receipt's word that it was checked, and says so.
     published
         A published table: it must have the release's columns and outputs and nothing else, a
         receipt with its rows, and frequencies that the channel explains. Without a receipt it was
@@ -88,19 +104,27 @@ def verify(
     checks, encoded = _of_release(release, spec)
     if encoded is None:
         return Verification(tuple(checks))
+    receipt = {} if published is None else _receipt(_receipt_file(published))
+    counts = None
     if against is not None:
         with open_table(against, engine) as table:
             check_kinds(table, (*spec.sensitive, *spec.released))
             counts = table.count([*spec.sensitive, *spec.released])
+            digest = table.sha256()
+            is_source = receipt.get("source_sha256") == digest and (
+                digest is not None or receipt.get("source") == table.description
+            )
         checks.append(_same_counts(counts, spec, release.joint))
+        if not is_source or receipt.get("rows_in") != counts.rows:
+            counts = None  # of another table than was published
     if published is not None:
-        receipt = _receipt(_receipt_file(published))
         columns = output_columns(encoded, spec)
         with _open_published(published, engine) as table:
             is_there = all(column.name in table.kinds for column in columns)
             nothing = ReadBack(tuple(table.kinds), (), 0, None)
             found = read_back(table, columns) if is_there else nothing
-        checks += _published(found, receipt, encoded, spec, accept_unchecked=accept_unchecked)
+        there = _Source(_TAKEN) if counts is None else _counted_there(counts, spec, encoded)
+        checks += _published(found, receipt, encoded, spec, there, accept_unchecked)
     return Verification(tuple(checks))
 
 
@@ -131,7 +155,8 @@ def verify_written(
     if counts is not None:
         checks.append(_same_counts(counts, spec, release.joint))
     receipt = _receipt(receipt_file)
-    checks += _published(found, receipt, encoded, spec, accept_unchecked=accept_unchecked)
+    # The bound was checked on the input by the run that calls this.
+    checks += _published(found, receipt, encoded, spec, _Source(_COUNTED), accept_unchecked)
     return Verification(tuple(checks))
 
 
@@ -184,7 +209,7 @@ def _published(
     receipt: Mapping[str, Any],
     encoded: Encoded,
     spec: Spec,
-    *,
+    source: _Source,
     accept_unchecked: bool,
 ) -> list[Check]:
     kept = set(receipt.get("kept", ()))
@@ -205,7 +230,7 @@ def _published(
         checks.append(Check("receipt", is_ok=False, detail=words))
     else:
         checks += _as_receipt(receipt, found.rows, found.sha256, encoded)
-        checks.append(_checked_there(receipt, accept_unchecked=accept_unchecked))
+        checks.append(_checked_there(receipt, source, accept_unchecked=accept_unchecked))
         if receipt["outside_the_guarantee"]:
             words = ", ".join(receipt["outside_the_guarantee"])
             checks.append(Check("outside the guarantee", is_ok=True, detail=words))
@@ -217,12 +242,19 @@ def _published(
     return checks
 
 
-def _checked_there(receipt: Mapping[str, Any], *, accept_unchecked: bool) -> Check:
+def _counted_there(counts: Counts, spec: Spec, encoded: Encoded) -> _Source:
+    """Check the bound anew on the table that the receipt names."""
+    if first_broken(counts, spec, encoded) is None:
+        return _Source(_COUNTED)
+    return _Source("S by X counted there, and it does not hold", is_broken=True)
+
+
+def _checked_there(receipt: Mapping[str, Any], source: _Source, *, accept_unchecked: bool) -> Check:
     is_checked = receipt["checked_on_this_table"]
-    words = "S by X counted there" if is_checked else "S was not in it: its lifts are not known"
+    words = source.words if is_checked else "S was not in it: its lifts are not known"
     return Check(
         "check of the bound on the table that was published",
-        is_checked,
+        is_checked and not source.is_broken,
         words,
         is_accepted=accept_unchecked and not is_checked,
     )
@@ -258,6 +290,7 @@ def _receipt(file: Path) -> dict[str, Any]:
         return {}
     names = (
         *("kept", "rows_in", "rows_out", "release", "output_sha256", "source_sha256", "draws"),
+        "source",
         *("checked_on_this_table", "outside_the_guarantee"),
     )
     saved = read_json(file, RECEIPT_FORMAT, RECEIPT_VERSION)
@@ -271,7 +304,7 @@ def _receipt(file: Path) -> dict[str, Any]:
             isinstance(value, kind)
             for kind, values in (
                 (str, (*found["kept"], *found["outside_the_guarantee"])),
-                (str, (found["release"], found["draws"])),
+                (str, (found["release"], found["source"], found["draws"])),
                 (int, (found["rows_in"], found["rows_out"])),
                 (bool, (found["checked_on_this_table"],)),
                 (str | None, (found["output_sha256"], found["source_sha256"])),
