@@ -5,6 +5,8 @@ keeps it.
 """
 
 import os
+import sys
+from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -45,3 +47,27 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=path, args=flags)
         yield browser
         browser.close()
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def lowlift(monkeypatch, capsys, tmp_path):
+    """Run a command in this process, in the test's folder."""
+    from lowlift.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["lowlift", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        return Ran(left.value.code, *capsys.readouterr())
+
+    return run

@@ -2,14 +2,11 @@
 
 import json
 import stat
-import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 import lowlift as ll
-from lowlift.cli import main
 from people import COUNTS, DISEASES, WARDS, names, write_people
 
 S_X = ("-s", "disease", "-x", "ward")
@@ -17,26 +14,11 @@ BOUND = ("--criterion", "lip", "--epsilon", "0.4")
 MERGE = ("--mechanism", "subset-merging")
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def lowlift(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
+def lowlift(lowlift, tmp_path):
+    """Run a command beside a table of people."""
     write_people(tmp_path / "people.csv")
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["lowlift", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main()
-        return Ran(left.value.code, *capsys.readouterr())
-
-    return run
+    return lowlift
 
 
 def mode(path):

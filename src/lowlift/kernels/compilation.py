@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
-__all__ = ["helper", "is_compiled", "kernel", "observe", "prepare", "private_folder"]
+__all__ = ["helper", "kernel", "observe", "prepare", "private_folder"]
 
 #: Told how many functions are compiled, and how many there are.
 Observer: TypeAlias = Callable[[int, int], object]
@@ -91,15 +91,6 @@ def prepare(*parts: str) -> None:
                     dispatcher.compile(signature)
                 dispatcher.disable_compile()
         _ready.update(parts)
-
-
-def is_compiled(*parts: str) -> bool:
-    """Tell whether `prepare` has only to load: every kernel is in memory or in the cache."""
-    return all(
-        dispatcher._cache.load_overload(signature, dispatcher.targetctx)  # noqa: SLF001
-        for dispatcher, signature in _declared(*parts)
-        if dispatcher is not None and not dispatcher.signatures
-    )
 
 
 def _declared(*parts: str) -> list[tuple[Any, str]]:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from lowlift.errors import InvalidInput
 from lowlift.files import refuse_unknown
 from lowlift.joint import Label
-from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days
+from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days, Labelled
 
 __all__ = [
     "Bins",
@@ -38,7 +38,7 @@ _LARGEST = 1 << 63
 
 
 @dataclass(frozen=True)
-class Edges:
+class Edges(Labelled):
     """Half-open bins between increasing edges, and what lies below the first and above the last.
 
     Parameters
@@ -74,20 +74,6 @@ class Edges:
         shown = [_shown(edge) for edge in self.edges]
         inner = (f"[{a}, {b})" for a, b in pairwise(shown))
         return (f"< {shown[0]}", *inner, f">= {shown[-1]}")
-
-    def label_of(self, text: str) -> Label:
-        """Return the label of a symbol text, which is the label itself."""
-        return text
-
-    def text_of(self, label: Label) -> str:
-        """Return the symbol text of a label."""
-        if label not in self.labels:
-            raise InvalidInput("a label must be that of a declared bin; one is not.")
-        return str(label)
-
-    def order_of(self, label: Label) -> float:
-        """Return a number that sorts labels from low to high."""
-        return self.labels.index(str(label))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

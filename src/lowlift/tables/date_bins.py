@@ -10,13 +10,36 @@ from typing import Any
 from lowlift.errors import InvalidInput
 from lowlift.joint import Label
 
-__all__ = ["FIRST", "LAST", "Calendar", "DateBins", "DateEdges", "Days"]
+__all__ = ["FIRST", "LAST", "Calendar", "DateBins", "DateEdges", "Days", "Labelled"]
 
 #: The days that can be named; what lies outside is one symbol on each side.
 FIRST, LAST = date.min, date.max
 #: Months of each unit but the day.
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _OUTSIDE = {"<": f"before {FIRST}", ">": f"after {LAST}"}
+
+
+class Labelled:
+    """Bins whose symbols' texts are their labels, all of which are listed."""
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the bins, in their order."""
+        raise NotImplementedError
+
+    def label_of(self, text: str) -> Label:
+        """Return the label of a symbol text, which is the label itself."""
+        return text
+
+    def text_of(self, label: Label) -> str:
+        """Return the symbol text of a label."""
+        if label not in self.labels:
+            raise InvalidInput("a label must be that of a declared bin; one is not.")
+        return str(label)
+
+    def order_of(self, label: Label) -> float:
+        """Return a number that sorts labels from first to last."""
+        return self.labels.index(str(label))
 
 
 @dataclass(frozen=True)
@@ -141,7 +164,7 @@ class Days(_Periods):
 
 
 @dataclass(frozen=True)
-class DateEdges:
+class DateEdges(Labelled):
     """Periods that begin on given days, and what lies before the first.
 
     Parameters
@@ -171,20 +194,6 @@ class DateEdges:
         """The labels of the bins, from early to late."""
         inner = (f"{a} to {date.fromisoformat(b) - timedelta(1)}" for a, b in pairwise(self.edges))
         return (f"before {self.edges[0]}", *inner, f"from {self.edges[-1]}")
-
-    def label_of(self, text: str) -> Label:
-        """Return the label of a symbol text, which is the label itself."""
-        return text
-
-    def text_of(self, label: Label) -> str:
-        """Return the symbol text of a label."""
-        if label not in self.labels:
-            raise InvalidInput("a label must be that of a declared bin; one is not.")
-        return str(label)
-
-    def order_of(self, label: Label) -> float:
-        """Return a number that sorts labels from early to late."""
-        return self.labels.index(str(label))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
