@@ -32,6 +32,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: No table is searched for that has more rows than this.
 _MOST_ROWS = 2.0**50
+#: For more draws than this the quantiles of the beta distribution in scipy lose digits, then are NaN.
+_MOST_DRAWS = 2.0**36
 
 
 def check_level(level: float) -> float:
@@ -53,7 +55,8 @@ def clopper_pearson(hits: Floats, trials: Floats, error: float) -> tuple[Floats,
 
     Guarantee
         Exact for every probability and every number of draws. 0 successes give the lower end 0,
-        as many as draws the upper end 1.
+        as many as draws the upper end 1. For more than 2**36 draws the intervals are those of
+        Hoeffding's inequality, which are wider.
 
     Examples
     --------
@@ -65,9 +68,13 @@ def clopper_pearson(hits: Floats, trials: Floats, error: float) -> tuple[Floats,
 
     n, k = np.broadcast_arrays(np.asarray(trials, np.float64), np.asarray(hits, np.float64))
     low, high = np.zeros(n.shape), np.ones(n.shape)
-    some, rest = k > 0, k < n
+    many = n > _MOST_DRAWS
+    some, rest = (k > 0) & ~many, (k < n) & ~many
     low[some] = betaincinv(k[some], n[some] - k[some] + 1, error / 2)
     high[rest] = betainccinv(k[rest] + 1, n[rest] - k[rest], error / 2)
+    share = k[many] / n[many]
+    width = np.sqrt(math.log(2 / error) / (2 * n[many])) + 1e-15  # the rounding of the share
+    low[many], high[many] = np.maximum(share - width, 0), np.minimum(share + width, 1)
     return low, high
 
 

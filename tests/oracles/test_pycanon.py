@@ -17,7 +17,7 @@ ABSOLUTE = 1e-12
 
 pytestmark = pytest.mark.filterwarnings(
     # pycanon groups by a list of one column and reads the groups.
-    "ignore:In a future version, the keys of `groups` will be a tuple:pandas.errors.Pandas4Warning"
+    "ignore:In a future version, the keys of `groups` will be a tuple"
 )
 
 small_positive_counts = counts(n_s=(2, 3), n_x=(1, 4), cells=st.integers(1, 9))

@@ -57,6 +57,22 @@ def test_clopper_pearson_covers_every_probability(p, n):
     np.testing.assert_allclose(low, 1 - high[::-1], atol=1e-12)
 
 
+@pytest.mark.parametrize("bits", [36, 37, 44, 52, 60, 80, 120])
+def test_clopper_pearson_is_wide_enough_for_very_many_draws(bits):
+    """The normal quantile is nearly exact here; scipy's beta quantile is NaN or too narrow."""
+    n = 2.0**bits
+    share = np.concatenate([[0.0], np.logspace(-5, -0.01, 50), [1.0]])
+    k = np.round(share * n)
+    for error in (0.05, 1e-6):
+        low, high = clopper_pearson(k, np.full(k.shape, n), error)
+        half = stats.norm.isf(error / 2) * np.sqrt(share * (1 - share) / n)
+        assert (low <= np.maximum(share - 0.99 * half, 0)).all()
+        assert (high >= np.minimum(share + 0.99 * half, 1)).all()
+        assert low[0] == 0
+        assert high[-1] == 1
+        assert (high - low <= 6 / np.sqrt(n) + 1e-14).all()
+
+
 def test_the_ends_are_those_of_the_method():
     """Blocks {a, b} and {c}: the counts of s in the block given its rows, and of s in all."""
     found = lift_intervals(JOINT, MERGED)

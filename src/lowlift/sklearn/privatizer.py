@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
@@ -334,7 +335,9 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
             return array_of(X, checked, self._names_in)
         names = tuple(map(str, X.columns))
         if reset or not self._differs_in_sensitive(names):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            # Not every pair of versions of scikit-learn and polars lets it read the names of X.
+            named = pd.DataFrame(columns=list(names))
+            validate_data(self, named, reset=reset, skip_check_array=True)
         return Frame(X, names, library)
 
     def _differs_in_sensitive(self, names: Sequence[str]) -> bool:
