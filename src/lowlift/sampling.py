@@ -32,7 +32,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: No table is searched for that has more rows than this.
 _MOST_ROWS = 2.0**50
-#: For more draws than this the quantiles of the beta distribution in scipy lose digits, then are NaN.
+#: For more draws than this, scipy's quantiles of the beta distribution lose digits or are NaN.
 _MOST_DRAWS = 2.0**36
 
 
