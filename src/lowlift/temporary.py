@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import secrets
+import shutil
 import stat
 from functools import cache
 from pathlib import Path
@@ -27,7 +28,7 @@ def temporary_beside(path: Path) -> Path:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove this user's temporary files of dead processes of this machine."""
+    """Remove this user's temporary files and folders of dead processes of this machine."""
     with contextlib.suppress(OSError):
         for entry in folder.iterdir():
             match = _NAME.fullmatch(entry.name)
@@ -35,8 +36,12 @@ def remove_abandoned(folder: Path) -> None:
                 continue
             with contextlib.suppress(OSError):
                 found = entry.lstat()
-                if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+                if found.st_uid != os.geteuid():
+                    continue
+                if stat.S_ISREG(found.st_mode):
                     entry.unlink()
+                elif stat.S_ISDIR(found.st_mode):
+                    shutil.rmtree(entry)
 
 
 @cache

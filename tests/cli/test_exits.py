@@ -158,6 +158,7 @@ sys.exit(run(work))
         ("in_duckdb", "SIGHUP", 129),
         ("in_kernels", "SIGINT", 130),
         ("in_spark", "SIGINT", 130),
+        ("in_spark", "SIGTERM", 143),
     ],
 )
 def test_a_signal_during_long_work_ends_it_and_cleans_up(where, name, code, tmp_path):

@@ -377,6 +377,31 @@ def test_a_spark_frame_is_published_and_verified(spark, tmp_path, monkeypatch, t
     spark.sql("DROP TABLE IF EXISTS safe")
 
 
+def test_what_a_killed_spark_run_left_is_removed_by_the_next(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source, target = str(tmp_path / "t.csv"), str(tmp_path / "safe.parquet")
+    Path(source).write_text(
+        "disease,ward\n" + "".join(f"{s},{x}\n" for s, x in rows_of(COUNTS, DISEASES, WARDS))
+    )
+    script = textwrap.dedent(SCRIPT).replace(
+        "Options(force=True),", 'Options(force=True), engine="spark",'
+    )
+    Path("script.py").write_text(script)
+    command = [sys.executable, "script.py", source, target, "verify"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | SHORT_JOBS
+    ) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+        finally:
+            os.kill(process.pid, signal.SIGKILL)
+    assert not Path(target).exists()
+    assert len(list(tmp_path.glob(".safe.parquet.*.part"))) == 1
+    made = sanitize(source, ASKED, BOUND, target, mechanism="subset-merging", engine="spark")
+    assert made.verification.is_ok
+    assert not list(tmp_path.glob(".safe.*"))
+
+
 def test_the_documented_spark_command(tmp_path):
     """In a process of its own, with a Spark of its own, whose temporary files nobody else reads."""
     ll.datasets.write_titanic(tmp_path / "titanic.csv")

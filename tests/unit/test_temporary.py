@@ -73,9 +73,18 @@ def test_nothing_else_is_removed(process, tmp_path):
     for other in others:
         (tmp_path / other).touch()
     (tmp_path / name).symlink_to("safe.csv")
-    (tmp_path / name.replace("safe", "folder")).mkdir()
     temporary_beside(tmp_path / "safe.csv")
-    assert len(list(tmp_path.iterdir())) == len(others) + 2
+    assert len(list(tmp_path.iterdir())) == len(others) + 1
+
+
+def test_a_folder_of_a_dead_process_is_removed_with_what_is_in_it(process, tmp_path):
+    process.kill()
+    process.wait()
+    folder = tmp_path / process.made.name.replace("safe", "folder")
+    folder.mkdir()
+    (folder / "part-0.parquet").touch()
+    temporary_beside(tmp_path / "safe.csv")
+    assert not folder.exists()
 
 
 def test_a_folder_that_is_not_there_is_no_error(tmp_path):

@@ -22,8 +22,11 @@ _BOUND, _INPUT, _INTERNAL, _PIPE = 1, 2, 70, 128 + signal.SIGPIPE
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
 
-class _Terminated(SystemExit):
-    """SIGTERM or SIGHUP arrived; raised in the main thread so that ``finally`` blocks run."""
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP arrived; raised in the main thread so that ``finally`` blocks run.
+
+    To libraries it is Ctrl+C: PySpark would wait for its job to end on any other exception.
+    """
 
 
 def run(command: Callable[[], object]) -> int:
@@ -49,8 +52,6 @@ def run(command: Callable[[], object]) -> int:
 def _run(command: Callable[[], object]) -> int:
     try:
         command()
-    except _Terminated:
-        raise
     except SystemExit as left:
         # typer and rich turn a broken pipe into exit code 1.
         if isinstance(left.__context__, BrokenPipeError):
@@ -125,7 +126,7 @@ def _signals() -> Iterator[list[int]]:
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         if is_first:  # a second one must not stop the clean-up of the first
-            raise _Terminated(128 + number)
+            raise _Terminated
 
     if threading.current_thread() is not threading.main_thread():
         yield received

@@ -22,6 +22,7 @@ from lowlift.tables.outputs import Output
 from lowlift.tables.queries import by_output, named
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
 from lowlift.tables.targets import reading
+from lowlift.temporary import temporary_beside
 
 __all__ = ["SparkTarget", "chunks"]
 
@@ -157,13 +158,15 @@ class _Folder:
             ) from None
         self.path = jvm.org.apache.hadoop.fs.Path(output.target.rstrip("/"))
         self.system = self.path.getFileSystem(configuration)
-        if self.system.getUri().getScheme() == "file" and not self.path.isAbsolute():
+        if self.system.getUri().getScheme() == "file":
             # Java's working directory is the one in which Spark was started.
-            self.path = jvm.org.apache.hadoop.fs.Path(str(Path(output.target).absolute()))
-        self.temporary, self.old = self._beside("part"), self._beside("old")
-
-    def _beside(self, suffix: str) -> Any:
-        return self.path.suffix(f".{secrets.token_hex(6)}.{suffix}")
+            here = Path(self.path.toUri().getPath()).absolute()
+            self.path = jvm.org.apache.hadoop.fs.Path(str(here))
+            self.temporary = jvm.org.apache.hadoop.fs.Path(str(temporary_beside(here)))
+        else:
+            self.temporary = self.path.suffix(f".{secrets.token_hex(6)}.part")
+        # No later run removes this after a kill: it is what was published before.
+        self.old = self.path.suffix(f".{secrets.token_hex(6)}.old")
 
     def refuse_existing(self) -> None:
         place = self.system.makeQualified(self.path).toUri().getPath()
