@@ -44,7 +44,9 @@ def changing(store, tmp_path, request):
     # Spark's own rand() keeps its seed in a plan; Java's does not.
     random = "substr(reflect('java.util.UUID', 'randomUUID'), 1, 1) < '8'"
     text = VIEW.format(name=name, random=random, rows="(SELECT id AS i FROM range(3000)) AS r")
-    request.getfixturevalue("spark").sql(text.replace("CREATE VIEW", "CREATE TEMP VIEW"))
+    spark = request.getfixturevalue("spark")
+    spark.sql(text.replace("CREATE VIEW", "CREATE TEMP VIEW"))
+    request.addfinalizer(lambda: spark.catalog.dropTempView(name))
     return name
 
 
