@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.arguments import check_instance
+from lowlift.classes import Classes
 from lowlift.criteria import Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
@@ -37,6 +38,7 @@ __all__ = [
     "State",
     "coordinate_bounds",
     "cores",
+    "entropy_of",
     "in_order",
     "information_bound",
     "nmi_bound",
@@ -329,18 +331,25 @@ def in_order(work: Callable[[T], R], items: Sequence[T], jobs: int) -> list[R]:
         return list(pool.map(work, items))
 
 
-def nmi_bound(polytope: Polytope, pi: Floats, floor: float) -> float:
-    """Return the bound on NMI, rounded up: by more than the division and another machine's logs."""
-    entropy = float(-(polytope.p_x * np.log(polytope.p_x)).sum())
-    return information_bound(polytope, pi, floor) / entropy * (1 + 2.0**-44)
+def nmi_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:
+    """Return the bound on NMI, rounded up: by more than the division and another machine's logs.
+
+    `entropy` is H(X) in nats, of what the symbols here are classes of; by default that of `p_x`.
+    """
+    whole = entropy_of(p_x) if entropy is None else entropy
+    return information_bound(p_x, pi, floor, whole) / whole * (1 + 2.0**-44)
 
 
-def information_bound(polytope: Polytope, pi: Floats, floor: float) -> float:
+def information_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:
     """Return H(X) - pi . P_X - floor in nats, rounded up."""
-    p = polytope.p_x
-    entropy = -math.fsum(p * np.log(p))
-    slack = 8 * (polytope.joint.n_x + 8) * _UNIT * (float(np.abs(pi) @ p) + entropy + 1)
-    return entropy - math.fsum(pi * p) - floor + slack
+    whole = entropy_of(p_x) if entropy is None else entropy
+    slack = 8 * (len(p_x) + 8) * _UNIT * (float(np.abs(pi) @ p_x) + whole + 1)
+    return whole - math.fsum(pi * p_x) - floor + slack
+
+
+def entropy_of(p_x: Floats) -> float:
+    """Return H(X) in nats."""
+    return -math.fsum(p_x * np.log(p_x))
 
 
 def verify_certificate(
@@ -380,7 +389,8 @@ def verify_certificate(
         return True  # NMI is at most 1
     if pi.shape != (joint.n_x,):
         raise InvalidInput(f"the certificate must have {joint.n_x} duals; got {pi.size}.")
-    polytope = Polytope(joint, criterion)
+    classes = Classes(joint)
+    polytope = Polytope(classes.joint, criterion)
     if certificate.tangents:
         try:
             points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, joint.n_s)
@@ -391,14 +401,15 @@ def verify_certificate(
         if not ((points >= low) & (points <= high)).all():
             raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
         polytope.cut(points.T)
-    claimed = information_bound(polytope, pi, certificate.floor)
+    claimed = information_bound(joint.p_x, pi, certificate.floor)
     if not claimed / joint.entropy_x <= certificate.upper_bound:  # or it is no number
         return False
     prepare("search")  # compiling is no part of the time limit
     deadline = Deadline(time_limit)
+    # H(v) - pi . v is least where the symbol with the largest pi has all of its class.
     proof = prove_floor(
         polytope,
-        pi,
+        classes.largest(pi),
         certificate.floor,
         coordinate_bounds(polytope, cores(), deadline),
         jobs=cores(),

@@ -52,7 +52,7 @@ def forged(criterion, points):
     """A certificate that claims half of the true bound, with tangents of the forger's choice."""
     true = ll.random_response(JOINT, criterion).certificate
     claim, duals = 0.5 * true.upper_bound, np.zeros(JOINT.n_x)
-    floor = information_bound(Polytope(JOINT, criterion), duals, 0.0) - claim * JOINT.entropy_x
+    floor = information_bound(JOINT.p_x, duals, 0.0) - claim * JOINT.entropy_x
     return dataclasses.replace(
         true,
         upper_bound=claim,

@@ -22,7 +22,7 @@ def release():
 def bound_of(joint, criterion, pi, target=1e-3):
     polytope = Polytope(joint, criterion)
     proof = prove_floor(polytope, pi, -target, coordinate_bounds(polytope))
-    return information_bound(polytope, pi, proof.floor) / joint.entropy_x, proof
+    return information_bound(polytope.p_x, pi, proof.floor) / joint.entropy_x, proof
 
 
 def test_wrong_duals_give_a_weaker_bound_that_is_still_true(release):
@@ -63,7 +63,7 @@ def test_a_search_ended_early_still_has_a_true_bound(release):
     few = prove_floor(polytope, pi, -1e-7, upper, most_nodes=3)
     many = prove_floor(polytope, pi, -1e-7, upper)
     assert few.floor <= many.floor
-    bound = information_bound(polytope, pi, few.floor) / JOINT.entropy_x
+    bound = information_bound(polytope.p_x, pi, few.floor) / JOINT.entropy_x
     assert bound >= release.audit.nmi
 
 

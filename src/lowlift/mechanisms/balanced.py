@@ -10,9 +10,9 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from lowlift.channel import MAX_DENOMINATOR, Channel
+from lowlift.classes import Mixture
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.mechanisms.master import Mixture
 
 __all__ = ["balanced_channel", "balanced_weights"]
 

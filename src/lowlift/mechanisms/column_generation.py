@@ -13,17 +13,19 @@ from lowlift.certificates import (
     Proof,
     State,
     coordinate_bounds,
+    entropy_of,
     in_order,
     nmi_bound,
     programs_at_once,
     prove_floor,
 )
+from lowlift.classes import Atom, Mixture
 from lowlift.criteria import leakage_of
 from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
-from lowlift.mechanisms.master import Atom, Master, Mixture, mix
+from lowlift.mechanisms.master import Master, mix
 from lowlift.polytope import MARGIN, Polytope
 
 __all__ = ["Outcome", "optimise", "split_support"]
@@ -71,6 +73,7 @@ def optimise(
     deadline: Deadline,
     jobs: int,
     progress: Callable[[State], object] | None = None,
+    entropy: float | None = None,
 ) -> Outcome:
     """Return atoms of the polytope that mix to P_X, and a bound on what any could reach.
 
@@ -86,12 +89,14 @@ def optimise(
         When to stop; every loop asks it.
     jobs, progress
         As for `random_response`.
+    entropy
+        H(X) in nats where the symbols here are classes of X; `gap` and NMI are then of X.
 
     Guarantee
         The bound is true whatever stopped the search. There are no atoms when it had no time to
         find a mixture.
     """
-    return _Search(polytope, blocks, gap, deadline, jobs, progress).run()
+    return _Search(polytope, blocks, gap, deadline, jobs, progress, entropy).run()
 
 
 class _Search:
@@ -103,18 +108,19 @@ class _Search:
         deadline: Deadline,
         jobs: int,
         progress: Callable[[State], object] | None,
+        entropy: float | None,
     ) -> None:
         prepare("search")
         self.deadline = deadline
         self.polytope, self.gap, self.jobs, self.progress = polytope, gap, jobs, progress
-        self.entropy = float(-(polytope.p_x * np.log(polytope.p_x)).sum())
+        self.entropy = entropy_of(polytope.p_x) if entropy is None else entropy
         self.upper = coordinate_bounds(polytope, jobs, deadline)
         # pi = -log u needs no search: H(v) + sum v log u >= 0 because v <= u.
         self.duals, self.floor = -np.log(self.upper), -1e-11
         #: Where tangents were taken that the bound, and the bounds of coordinates, rest on.
         self.tangents: tuple[tuple[float, ...], ...] = ()
         self.upper_tangents: tuple[tuple[float, ...], ...] = ()
-        self.bound = min(1.0, nmi_bound(polytope, self.duals, self.floor))
+        self.bound = min(1.0, nmi_bound(polytope.p_x, self.duals, self.floor, self.entropy))
         self.nodes = 0
         self.is_stopped = self.is_proving = False
         #: A round of pricing goes on while it gains this; tangents could go on for ever.
@@ -174,7 +180,7 @@ class _Search:
             polytope, pi, -target, self.upper, most_nodes=2000, is_over=self._is_over
         )
         floor = proof.floor - _ROOM
-        bound = nmi_bound(polytope, pi, floor)
+        bound = nmi_bound(polytope.p_x, pi, floor, self.entropy)
         if not bound - (1 - float(beta[count:] @ self.pair_cost) / self.entropy) <= self.gap:
             return None
         mixture: Mixture = []
@@ -420,7 +426,7 @@ class _Search:
         )  # fmt: skip
         self.nodes += proof.nodes
         floor = proof.floor - _ROOM
-        bound = nmi_bound(self.polytope, pi, floor)
+        bound = nmi_bound(self.polytope.p_x, pi, floor, self.entropy)
         if bound < self.bound:
             self.bound, self.duals, self.floor = bound, pi, floor
             self.tangents = tuple(dict.fromkeys([*self.polytope.tangents, *self.upper_tangents]))

@@ -11,15 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.classes import Atom, Mixture
 from lowlift.errors import SolverFailed
 
-__all__ = ["Atom", "Master", "Mixture", "mix"]
+__all__ = ["Master", "mix"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-#: A posterior: numbers of symbols, and their shares.
-Atom: TypeAlias = tuple[npt.NDArray[np.int64], Floats]
-#: Masses and posteriors that together are P_X.
-Mixture: TypeAlias = list[tuple[float, Atom]]
 
 #: A share this small, and a part of P(x) this small, count as none.
 _NONE = 1e-11

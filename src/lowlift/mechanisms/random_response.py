@@ -7,15 +7,15 @@ import numpy as np
 
 from lowlift.arguments import check_callable, check_positive
 from lowlift.audit import risky_symbols
-from lowlift.certificates import Certificate, State, cores
+from lowlift.certificates import Certificate, State, cores, entropy_of, nmi_bound
 from lowlift.channel import MAX_DENOMINATOR, Channel
+from lowlift.classes import Classes, Mixture
 from lowlift.criteria import Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.mechanisms.balanced import balanced_channel
 from lowlift.mechanisms.blocks import kept_by, release_blocks, started
-from lowlift.mechanisms.master import Mixture
 from lowlift.mechanisms.merging import merge_subsets
 from lowlift.polytope import Polytope
 from lowlift.release import Release
@@ -100,19 +100,27 @@ def random_response(
             "mechanisms", 1.0, is_optimal=False, stopped_after=time_limit if is_stopped else None
         )
         return release_blocks(joint, criterion, blocks, "random_response", trivial)
-    polytope = Polytope(joint, criterion)
-    found = optimise(polytope, blocks, gap, deadline, jobs or cores(), progress)
-    release = _best_release(joint, criterion, found.atoms, blocks, whole)
-    reached = found.upper_bound - release.audit.nmi
+    classes = Classes(joint)
+    start = blocks
+    if len(classes) < joint.n_x:
+        start, _ = merge_subsets(classes.joint, criterion, deadline=deadline)
+    found = optimise(
+        Polytope(classes.joint, criterion), start, gap, deadline, jobs or cores(), progress,
+        entropy_of(joint.p_x),
+    )  # fmt: skip
+    release = _best_release(joint, criterion, classes.split(found.atoms), blocks, whole)
+    duals = found.duals[classes.of]
+    upper_bound = min(1.0, nmi_bound(joint.p_x, duals, found.floor))
+    reached = upper_bound - release.audit.nmi
     stopped_after = None
     if found.is_stopped and reached > gap:
         stopped_after = time_limit if deadline.is_over else deadline.elapsed
     certificate = Certificate(
         "mechanisms",
-        found.upper_bound,
+        upper_bound,
         is_optimal=reached <= gap,
         gap=reached,
-        duals=tuple(found.duals.tolist()),
+        duals=tuple(duals.tolist()),
         floor=found.floor,
         nodes=found.nodes,
         tangents=found.tangents,

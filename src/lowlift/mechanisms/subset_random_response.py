@@ -7,6 +7,7 @@ import numpy as np
 
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
+from lowlift.classes import Mixture
 from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint, check_joint
@@ -19,7 +20,6 @@ from lowlift.mechanisms.blocks import (
     release_blocks,
     started,
 )
-from lowlift.mechanisms.master import Mixture
 from lowlift.mechanisms.merging import merge_subsets
 from lowlift.mechanisms.random_response import AFTERWARDS, check_convex, round_atoms
 from lowlift.partition import Partition
