@@ -42,7 +42,7 @@ def clinic_key(client):
 @pytest.fixture(scope="session")
 def long_table(tmp_path_factory):
     """A table for which a search takes many seconds, with a bound that tightens after a few."""
-    return wide(tmp_path_factory.mktemp("wide") / "long.csv", 100, 20)
+    return wide(tmp_path_factory.mktemp("wide") / "long.csv", 150, 20)
 
 
 @pytest.fixture

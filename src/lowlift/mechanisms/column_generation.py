@@ -35,8 +35,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 _TOLERANCE = 1e-8
 #: Linear programs per start, and pivots in each, at the most.
 _STEPS, _PIVOTS = 10, 500
-#: After a proof of so few nodes, the goal itself is tried next.
-_QUICK = 100_000
+#: By how much the next target is smaller where proofs do not become longer.
+_LEAP = 256
 #: Tangents that proofs rest on are kept up to this many rows: one dropped may be met again.
 _MANY_ROWS = 400
 #: What a proven floor is lowered by, so that another machine's rounding proves it too.
@@ -375,8 +375,8 @@ class _Search:
         """Prove ever smaller targets at the master's duals; what the proofs find improves it."""
         self.is_proving = True
         goal = 0.9 * self.gap * self.entropy
-        target = max(goal, 0.05 * self.master.cost)
-        most_nodes, stalls = 2_000_000, 0
+        target = max(goal, 0.5 * (self.bound - self.nmi) * self.entropy)
+        most_nodes, stalls, before = 2_000_000, 0, max(5000, 10 * self.polytope.n_x)
         while self.bound - self.nmi > self.gap and stalls < 8 and most_nodes < 10**9:
             if self._is_over():
                 return
@@ -388,8 +388,10 @@ class _Search:
             if proof.floor >= -target:
                 if not new and (target <= goal or stalls):
                     return
-                is_quick = self.polytope.is_box and proof.nodes < _QUICK
-                target = goal if is_quick else max(goal, target / 4)
+                # Where a harder proof hardly took more nodes, the next may be much harder.
+                target /= _LEAP if proof.nodes < 3 * before else 2
+                target = goal if target < _LEAP * goal else target
+                before = proof.nodes
             elif lowest > target and not (new and self.polytope.is_polyhedral):
                 # Points below the cut that no atom may be: prove what holds down to them.
                 target, stalls = 1.05 * lowest, stalls + (not new)
