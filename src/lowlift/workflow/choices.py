@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from lowlift.arguments import check_choice
 from lowlift.certificates import State
+from lowlift.classes import Classes
 from lowlift.criteria import ALIP, LDP, LIP, AlphaLift, Chi2Lift, Criterion, L1Lift, MaxLift
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
@@ -131,17 +132,22 @@ def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
     check_choice(name, "mechanism", MECHANISMS)
     size = f"{joint.n_x:,} symbols of X by {joint.n_s:,} of S"
     cells, is_convex = joint.n_x * joint.n_s, getattr(criterion, "is_convex", True)
-    seconds = joint.n_x**2 * joint.n_s / _MERGING_RATE
+    seconds, different = joint.n_x**2 * joint.n_s / _MERGING_RATE, cells
+    if is_convex and cells > _MOST_CELLS["random-response"]:
+        _refuse_hours(size, seconds)
+        count = len(Classes(joint))  # what the optimum is searched on
+        different, size = count * joint.n_s, f"{size} ({count:,} with a P(s|x) of their own)"
     if name != "auto":
         most = _MOST_CELLS.get(name)
-        if most is not None and cells > most:
+        used = different if name == "random-response" else cells
+        if most is not None and used > most:
             raise InvalidInput(
-                f"{name} takes up to {most:,} cells; this table has {size}, {cells:,} cells. "
+                f"{name} takes up to {most:,} cells; this table has {size}, {used:,} cells. "
                 "Use mechanism auto or subset-merging, wider bins, or fewer columns."
             )
         _refuse_hours(size, seconds)
         return Chosen(name, "asked for")
-    if is_convex and cells <= _MOST_CELLS["random-response"]:
+    if is_convex and different <= _MOST_CELLS["random-response"]:
         return Chosen("random-response", f"{size}: small enough for the optimum", is_auto=True)
     if is_convex and cells <= _MOST_CELLS["subset-random-response"]:
         reason = f"{size}: too many for the optimum in a minute"
