@@ -130,3 +130,15 @@ def test_thousands_of_values_of_a_real_table_have_a_certified_optimum(s, columns
     assert release.certificate.gap <= 1e-6
     assert release.channel.n_y <= joint.n_x
     assert ll.verify_certificate(joint, ll.LIP(1.0), release.certificate)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_blocks_of_classes_are_never_published_as_blocks_of_symbols(seed):
+    rng = np.random.default_rng(6700 + seed)
+    table = rng.integers(0, 4, (3, 4)) * rng.integers(0, 2, (3, 4))
+    table[:, 0] += 1
+    table[0] += 1
+    joint = ll.Joint.from_counts(table)
+    release = ll.random_response(joint, ll.LIP(0.0))
+    assert release.audit.is_satisfied
+    assert release.audit.nmi >= ll.subset_merging(joint, ll.LIP(0.0)).audit.nmi

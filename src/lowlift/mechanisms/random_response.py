@@ -24,6 +24,8 @@ __all__ = ["AFTERWARDS", "check_convex", "random_response", "round_atoms"]
 
 #: Seconds per symbol of X that rounding and the audit take, after the search.
 AFTERWARDS = 1e-4
+#: Up to this many symbols, merging them all is so short that it is always compared with.
+_ALWAYS_MERGED = 2000
 
 
 def random_response(
@@ -71,8 +73,8 @@ def random_response(
 
     Guarantee
         The release satisfies the criterion by the exact audit of its integer weights; it is never
-        below `subset_merging` by more than `gap`. At most |X| outputs. The bound holds for every
-        mechanism.
+        below `subset_merging`, beyond 2000 symbols by no more than `gap`. At most |X| outputs. The
+        bound holds for every mechanism.
 
     Examples
     --------
@@ -102,10 +104,10 @@ def random_response(
         )
         return release_blocks(joint, criterion, blocks, "random_response", trivial)
     classes = Classes(joint)
-    blocks, _ = merge_subsets(classes.joint, criterion, deadline=deadline)
+    start, _ = merge_subsets(classes.joint, criterion, deadline=deadline)
     found = optimise(
         Polytope(classes.joint, criterion),
-        blocks,
+        start,
         gap,
         deadline,
         jobs or cores(),
@@ -115,10 +117,13 @@ def random_response(
     duals = found.duals[classes.of]
     upper_bound = min(1.0, nmi_bound(joint.p_x, duals, found.floor))
     release = _mixed(joint, criterion, classes.split(found.atoms), whole)
-    if len(classes) < joint.n_x and (release is None or upper_bound - release.audit.nmi > gap):
-        blocks, _ = merge_subsets(joint, criterion, deadline=whole)
-    if release is None or release.audit.mutual_information < kept_by(joint, blocks):
-        release = release_blocks(joint, criterion, blocks, "random_response")
+    is_short = joint.n_x <= _ALWAYS_MERGED
+    if release is None or is_short or upper_bound - release.audit.nmi > gap:
+        blocks = start
+        if classes.joint is not joint:  # its blocks are of classes, not of symbols
+            blocks, _ = merge_subsets(joint, criterion, deadline=whole)
+        if release is None or release.audit.mutual_information < kept_by(joint, blocks):
+            release = release_blocks(joint, criterion, blocks, "random_response")
     reached = upper_bound - release.audit.nmi
     stopped_after = None
     if found.is_stopped and reached > gap:
