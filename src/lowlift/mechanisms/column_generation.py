@@ -388,9 +388,11 @@ class _Search:
             if proof.floor >= -target:
                 if not new and (target <= goal or stalls):
                     return
-                # Where a harder proof hardly took more nodes, the next may be much harder.
-                target /= _LEAP if proof.nodes < 3 * before else 2
-                target = goal if target < _LEAP * goal else target
+                # Where a harder proof hardly took more nodes, the next may be much harder. Tangents
+                # are found step by step.
+                is_flat = self.polytope.is_box and proof.nodes < 3 * before
+                target /= _LEAP if is_flat else 2 if self.polytope.is_box else 4
+                target = goal if target < (_LEAP if self.polytope.is_box else 1) * goal else target
                 before = proof.nodes
             elif lowest > target and not (new and self.polytope.is_polyhedral):
                 # Points below the cut that no atom may be: prove what holds down to them.
