@@ -377,6 +377,7 @@ def test_a_spark_frame_is_published_and_verified(spark, tmp_path, monkeypatch, t
     spark.sql("DROP TABLE IF EXISTS safe")
 
 
+@pytest.mark.second_lane  # starts a Spark of its own
 def test_what_a_killed_spark_run_left_is_removed_by_the_next(spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source, target = str(tmp_path / "t.csv"), str(tmp_path / "safe.parquet")
@@ -402,6 +403,7 @@ def test_what_a_killed_spark_run_left_is_removed_by_the_next(spark, tmp_path, mo
     assert not list(tmp_path.glob(".safe.*"))
 
 
+@pytest.mark.second_lane  # starts a Spark of its own
 def test_the_documented_spark_command(tmp_path):
     """In a process of its own, with a Spark of its own, whose temporary files nobody else reads."""
     ll.datasets.write_titanic(tmp_path / "titanic.csv")

@@ -311,6 +311,7 @@ def test_a_private_folder_ends_with_its_process_whatever_stops_it(tmp_path, case
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.second_lane  # starts a Spark of its own
 def test_a_spark_of_its_own_is_private_and_logs_no_key(tmp_path):
     """A process of its own: Java keeps the folder of its first session.
 
