@@ -13,11 +13,10 @@ found, so a bound can be checked by whoever has the joint, the criterion and pi.
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,18 +27,18 @@ from lowlift.criteria import Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.files import read_json, refuse_unknown
+from lowlift.intervals import Interval
 from lowlift.joint import Joint, check_joint
 from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
+from lowlift.threads import cores, in_order, until_over
 
 __all__ = [
     "Certificate",
     "Proof",
     "State",
     "coordinate_bounds",
-    "cores",
     "entropy_of",
-    "in_order",
     "information_bound",
     "nmi_bound",
     "programs_at_once",
@@ -49,8 +48,6 @@ __all__ = [
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
-T = TypeVar("T")
-R = TypeVar("R")
 
 _FORMAT, _VERSION = "lowlift-certificate", 1
 
@@ -67,8 +64,6 @@ _PIVOTS = 300
 _SMALL = 24
 #: Nodes per job that such a proof may take before threads take over, and jobs between questions.
 _SHORT, _FEW = 2000, 8
-#: Seconds between two questions whether to stop.
-_ASK = 0.2
 _UNIT = 2.0**-53
 #: More than the rounding of a logarithm and a sum of two.
 _ROUNDING = 1e-12
@@ -198,6 +193,9 @@ def prove_floor(
     Guarantee
         The floor is a true lower bound, for any pi and whatever stopped the search.
     """
+    if len(polytope.lift) == 2:
+        floor = Interval(polytope).floor(pi, cut, jobs, is_over)
+        return Proof(floor, 0, np.zeros((0, polytope.n_x)), np.zeros(0))
     prepare("search")
     from lowlift.kernels import bounding, lp
 
@@ -234,33 +232,10 @@ def prove_floor(
             found.append(part(first))
     if not is_small or (nodes.max() >= _SHORT and most_nodes > _SHORT and not stop[0]):
         limit, chunk = most_nodes, _CHUNK
-        found = _in_threads(part, range(0, len(keys), chunk), jobs, stop, is_over)
+        found = until_over(part, range(0, len(keys), chunk), jobs, stop, is_over)
     points = np.concatenate([p for p, _ in found])
     values = np.concatenate([v for _, v in found])
     return Proof(max(least, float(bounds.min())), int(nodes.sum()), points, values)
-
-
-def _in_threads(
-    part: Callable[[int], tuple[Floats, Floats]],
-    firsts: Sequence[int],
-    jobs: int,
-    stop: Ints,
-    is_over: Callable[[], bool] | None,
-) -> list[tuple[Floats, Floats]]:
-    """Run the parts in threads (the kernel holds no lock), asking now and then whether to stop."""
-    from concurrent.futures import ThreadPoolExecutor, wait
-
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            futures = [pool.submit(part, first) for first in firsts]
-            while wait(futures, timeout=_ASK).not_done:
-                if is_over is not None and is_over():
-                    stop[0] = 1
-                    break
-            return [future.result() for future in futures]
-        except BaseException:
-            stop[0] = 1
-            raise
 
 
 def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
@@ -281,6 +256,8 @@ def coordinate_bounds(
 
     Symbols that the deadline leaves no time for have the bound 1.
     """
+    if len(polytope.lift) == 2:
+        return np.ones(polytope.n_x)  # a proof by pairs needs none
     prepare("search")
     from lowlift.kernels import lp
 
@@ -313,22 +290,6 @@ def programs_at_once(polytope: Polytope) -> int:
     """Return how many linear programs one thread solves before it asks for the time."""
     rows, columns = polytope.rows.shape
     return max(1, min(_STEP, _ENTRIES // (rows * (rows + columns))))
-
-
-@cache
-def cores() -> int:
-    """Return the number of cores."""
-    return os.cpu_count() or 1
-
-
-def in_order(work: Callable[[T], R], items: Sequence[T], jobs: int) -> list[R]:
-    """Return the results in the order of the items, from threads when there are jobs for them."""
-    if jobs < 2 or len(items) < 2:
-        return [work(item) for item in items]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(jobs, len(items))) as pool:
-        return list(pool.map(work, items))
 
 
 def nmi_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:
@@ -404,7 +365,7 @@ def verify_certificate(
     claimed = information_bound(joint.p_x, pi, certificate.floor)
     if not claimed / joint.entropy_x <= certificate.upper_bound:  # or it is no number
         return False
-    prepare("search")  # compiling is no part of the time limit
+    prepare("pairs" if joint.n_s == 2 else "search")  # compiling is no part of the time limit
     deadline = Deadline(time_limit)
     # H(v) - pi . v is least where the symbol with the largest pi has all of its class.
     proof = prove_floor(

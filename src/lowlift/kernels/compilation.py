@@ -29,6 +29,7 @@ _LOG = logging.getLogger("lowlift")
 _MODULES = {
     "merging": ("merging",),
     "partitions": ("partitions",),
+    "pairs": ("intervals",),
     "search": ("lp", "pricing", "bounding"),
 }
 #: A folder for compiled code, inside a folder for caches.
@@ -74,7 +75,7 @@ def helper(**options: Any) -> Callable[[F], F]:
 
 
 def prepare(*parts: str) -> None:
-    """Compile the kernels of "merging", "partitions" or "search", or load them from the cache.
+    """Compile the kernels of some parts ("merging", "search"), or load them from the cache.
 
     In a process that has them it returns at once. A time limit starts after it.
     """

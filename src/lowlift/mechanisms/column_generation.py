@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,21 +14,20 @@ from lowlift.certificates import (
     State,
     coordinate_bounds,
     entropy_of,
-    in_order,
     nmi_bound,
     programs_at_once,
     prove_floor,
 )
 from lowlift.classes import Atom, Mixture
-from lowlift.criteria import leakage_of
 from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
-from lowlift.mechanisms.master import Master, mix
-from lowlift.polytope import MARGIN, Polytope
+from lowlift.mechanisms.master import Master, Outcome, mix
+from lowlift.polytope import Polytope
+from lowlift.threads import in_order
 
-__all__ = ["Outcome", "optimise", "split_support"]
+__all__ = ["optimise", "split_support"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -51,19 +50,6 @@ _SMALL = 24
 _MOST_IN_PAIRS = 2000
 #: Entries of the points that one round of pricing holds at a time.
 _MOST_ENTRIES = 1 << 22
-
-
-class Outcome(NamedTuple):
-    """The mixture found, and the bound with its proof."""
-
-    atoms: Mixture
-    upper_bound: float
-    duals: Floats
-    floor: float
-    nodes: int
-    tangents: tuple[tuple[float, ...], ...]
-    #: Whether the deadline or `progress` stopped the search.
-    is_stopped: bool
 
 
 def optimise(
@@ -270,18 +256,18 @@ class _Search:
         if self.polytope.is_box:
             return self.master.add(points)
         lifts = self.polytope.lifts(points)
-        outside = _excess(self.polytope, lifts) > 0
+        outside = self.polytope.excess(lifts) > 0
         new = self.master.add(points[~outside]) if (~outside).any() else 0
         if outside.any():
             beyond, lifts = points[outside], lifts[:, outside]
-            shares = _shares_inside(self.polytope, lifts)
+            shares = self.polytope.shares_inside(lifts)
             near = lifts
             if not self.polytope.is_polyhedral:
                 p_x = self.polytope.p_x
                 new += self.master.add(p_x + shares[:, None] * (beyond - p_x))
                 # Tangents just outside the boundary are the deepest.
-                edge = _shares_inside(self.polytope, lifts, is_exact=True)
-                near = _toward(self.polytope, lifts, edge + 1e-6 * (1 - edge))
+                edge = self.polytope.shares_inside(lifts, is_exact=True)
+                near = self.polytope.toward(lifts, edge + 1e-6 * (1 - edge))
             chosen = _spread(near, np.argsort(shares), 40)
             new += self.polytope.cut(near[:, chosen], lifts[:, chosen])
         return new
@@ -579,34 +565,3 @@ def _spread(points: Floats, order: npt.NDArray[np.int64], most: int) -> list[int
             if len(chosen) == most:
                 break
     return chosen
-
-
-def _excess(polytope: Polytope, lifts: Floats, hair: float = MARGIN / 2) -> Floats:
-    """Return how far the leakage of each lift vector is beyond its budget, less a hair."""
-    criterion = polytope.criterion
-    lower, upper = leakage_of(criterion, np.maximum(lifts, 0.0), polytope.joint.p_s)
-    out = np.full(lifts.shape[1], -math.inf)
-    for leakage, side in ((lower, criterion.lower), (upper, criterion.upper)):
-        if not math.isinf(side):
-            out = np.maximum(out, leakage - side + min(hair, 2e-4 * side))
-    return out
-
-
-def _shares_inside(polytope: Polytope, lifts: Floats, *, is_exact: bool = False) -> Floats:
-    """Return how far from P_X toward each lift vector the criterion allows to go, in [0, 1].
-
-    Unless exact, far enough inside that entries too small to be kept may be dropped.
-    """
-    low, high = np.zeros(lifts.shape[1]), np.ones(lifts.shape[1])
-    for _ in range(50):
-        middle = (low + high) / 2
-        between = _toward(polytope, lifts, middle)
-        inside = _excess(polytope, between, 0.0 if is_exact else 1e-7) <= 0
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return low
-
-
-def _toward(polytope: Polytope, lifts: Floats, share: Floats) -> Floats:
-    """Return the lift vectors so far from that of P_X toward these: lifts are linear in v."""
-    center = (polytope.lift @ polytope.p_x)[:, None]
-    return np.asarray(center + share * (lifts - center))

@@ -6,7 +6,7 @@ counts as much as a common one.
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,10 @@ import numpy.typing as npt
 from lowlift.classes import Atom, Mixture
 from lowlift.errors import SolverFailed
 
-__all__ = ["Master", "mix"]
+__all__ = ["Master", "Outcome", "Rows", "mix"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: A share this small, and a part of P(x) this small, count as none.
 _NONE = 1e-11
@@ -24,18 +25,30 @@ _NONE = 1e-11
 _RESIDUAL = 1e-10
 
 
-class Master:
-    """Atoms so far, their best mixture, and its duals.
+class Outcome(NamedTuple):
+    """The mixture found, and the bound with its proof."""
 
-    The first |X| columns are artificial: each symbol alone at a high price. They keep the program
-    feasible and the duals bounded until the atoms suffice, and are then closed.
+    atoms: Mixture
+    upper_bound: float
+    duals: Floats
+    floor: float
+    nodes: int
+    tangents: tuple[tuple[float, ...], ...]
+    #: Whether the deadline or `progress` stopped the search.
+    is_stopped: bool
+
+
+class Rows:
+    """A linear program of HiGHS with a row for each symbol, and columns that are added.
+
+    Each row is divided by p(x).
     """
 
-    def __init__(self, p_x: Floats, price: float = 4.0) -> None:
+    def __init__(self, p_x: Floats) -> None:
         import highspy
 
         n = len(p_x)
-        self.n, self.price, self.p_x = n, price, p_x
+        self.n, self.p_x = n, p_x
         self.solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         for name, value in (("output_flag", False), ("threads", 1)):
             self.solver.setOptionValue(name, value)
@@ -48,38 +61,15 @@ class Master:
         self.infinity = highspy.kHighsInf
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.out_of_time = highspy.HighsModelStatus.kTimeLimit
-        self.atoms: list[Atom] = []
-        self._seen: set[tuple[bytes, bytes]] = set()
-        self._add([(np.array([x]), np.ones(1)) for x in range(n)], np.full(n, price))
-        self.beta, self.pi, self.cost = np.zeros(n), np.zeros(n), np.inf
+        self.beta, self.pi, self.cost = np.zeros(0), np.zeros(n), np.inf
 
-    def _add(self, atoms: Sequence[Atom], costs: Floats) -> None:
-        sizes = [len(members) for members, _ in atoms]
-        starts = np.zeros(len(atoms), np.int32)
-        np.cumsum(sizes[:-1], out=starts[1:])
-        index = np.concatenate([members for members, _ in atoms]).astype(np.int32)
-        value = np.concatenate([shares for _, shares in atoms]) / self.p_x[index]
-        zeros, infinite = np.zeros(len(atoms)), np.full(len(atoms), self.infinity)
-        self.solver.addCols(len(atoms), costs, zeros, infinite, len(index), starts, index, value)
-        self.atoms += atoms
-
-    def add(self, points: npt.ArrayLike) -> int:
-        """Add posteriors (k, |X|) that are not there yet; return how many were new."""
-        return self.add_atoms([_atom_of(v) for v in np.atleast_2d(points)])
-
-    def add_atoms(self, atoms: Sequence[Atom]) -> int:
-        """Add sparse posteriors that are not there yet; return how many were new."""
-        new = []
-        for members, shares in atoms:
-            # Seven digits of each share, however small it is.
-            key = members.tobytes(), shares.astype(np.float32).tobytes()
-            if key not in self._seen:
-                self._seen.add(key)
-                new.append((members, shares))
-        if new:
-            costs = np.array([-(shares * np.log(shares)).sum() for _, shares in new])
-            self._add(new, costs)
-        return len(new)
+    def add_columns(self, costs: Floats, starts: Ints, index: Ints, shares: Floats) -> None:
+        """Add columns: where each starts in `index`, the numbers of its symbols, and `shares`."""
+        zeros, infinite = np.zeros(len(costs)), np.full(len(costs), self.infinity)
+        self.solver.addCols(
+            len(costs), costs, zeros, infinite, len(index),
+            starts.astype(np.int32), index.astype(np.int32), shares / self.p_x[index],
+        )  # fmt: skip
 
     def solve(self, seconds: float = math.inf) -> bool:
         """Solve; set beta, pi and the cost, H(X|Y) in nats. Tell whether there was time for it.
@@ -102,6 +92,47 @@ class Master:
         self.beta, self.pi = np.array(solution.col_value), np.array(solution.row_dual) / self.p_x
         self.cost = float(self.solver.getInfo().objective_function_value)
         return True
+
+
+class Master(Rows):
+    """Atoms so far, their best mixture, and its duals.
+
+    The first |X| columns are artificial: each symbol alone at a high price. They keep the program
+    feasible and the duals bounded until the atoms suffice, and are then closed.
+    """
+
+    def __init__(self, p_x: Floats, price: float = 4.0) -> None:
+        super().__init__(p_x)
+        self.price = price
+        self.atoms: list[Atom] = []
+        self._seen: set[tuple[bytes, bytes]] = set()
+        self._add([(np.array([x]), np.ones(1)) for x in range(self.n)], np.full(self.n, price))
+        self.beta = np.zeros(self.n)
+
+    def _add(self, atoms: Sequence[Atom], costs: Floats) -> None:
+        starts = np.zeros(len(atoms), np.int64)
+        np.cumsum([len(members) for members, _ in atoms[:-1]], out=starts[1:])
+        index = np.concatenate([members for members, _ in atoms])
+        self.add_columns(costs, starts, index, np.concatenate([shares for _, shares in atoms]))
+        self.atoms += atoms
+
+    def add(self, points: npt.ArrayLike) -> int:
+        """Add posteriors (k, |X|) that are not there yet; return how many were new."""
+        return self.add_atoms([_atom_of(v) for v in np.atleast_2d(points)])
+
+    def add_atoms(self, atoms: Sequence[Atom]) -> int:
+        """Add sparse posteriors that are not there yet; return how many were new."""
+        new = []
+        for members, shares in atoms:
+            # Seven digits of each share, however small it is.
+            key = members.tobytes(), shares.astype(np.float32).tobytes()
+            if key not in self._seen:
+                self._seen.add(key)
+                new.append((members, shares))
+        if new:
+            costs = np.array([-(shares * np.log(shares)).sum() for _, shares in new])
+            self._add(new, costs)
+        return len(new)
 
     @property
     def artificial(self) -> float:

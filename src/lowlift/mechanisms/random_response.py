@@ -7,7 +7,7 @@ import numpy as np
 
 from lowlift.arguments import check_callable, check_positive
 from lowlift.audit import risky_symbols
-from lowlift.certificates import Certificate, State, cores, entropy_of, nmi_bound
+from lowlift.certificates import Certificate, State, entropy_of, nmi_bound
 from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.classes import Classes, Mixture
 from lowlift.criteria import Criterion, check_criterion
@@ -16,11 +16,13 @@ from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.mechanisms.balanced import balanced_channel
 from lowlift.mechanisms.blocks import kept_by, release_blocks, started
+from lowlift.mechanisms.master import Outcome
 from lowlift.mechanisms.merging import merge_subsets
 from lowlift.polytope import Polytope
 from lowlift.release import Release
+from lowlift.threads import cores
 
-__all__ = ["AFTERWARDS", "check_convex", "random_response", "round_atoms"]
+__all__ = ["AFTERWARDS", "best_mixture", "check_convex", "random_response", "round_atoms"]
 
 #: Seconds per symbol of X that rounding and the audit take, after the search.
 AFTERWARDS = 1e-4
@@ -93,9 +95,7 @@ def random_response(
         certificate = Certificate("mechanisms", 1.0, is_optimal=True, gap=0.0)
         alone = [[x] for x in range(joint.n_x)]
         return release_blocks(joint, criterion, alone, "random_response", certificate)
-    whole = started(time_limit, "merging", "search")
-    from lowlift.mechanisms.column_generation import optimise
-
+    whole = started(time_limit, "merging", "pairs" if joint.n_s == 2 else "search")
     deadline = whole.earlier(AFTERWARDS * joint.n_x)
     if math.isinf(joint.lift_error):  # cells so small that no float polytope can be trusted
         blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
@@ -104,10 +104,12 @@ def random_response(
         )
         return release_blocks(joint, criterion, blocks, "random_response", trivial)
     classes = Classes(joint)
-    start, _ = merge_subsets(classes.joint, criterion, deadline=deadline)
-    found = optimise(
+    start: list[list[int]] | None = None
+    if joint.n_s > 2:
+        start, _ = merge_subsets(classes.joint, criterion, deadline=deadline)
+    found = best_mixture(
         Polytope(classes.joint, criterion),
-        start,
+        start or [],
         gap,
         deadline,
         jobs or cores(),
@@ -119,11 +121,10 @@ def random_response(
     release = _mixed(joint, criterion, classes.split(found.atoms), whole)
     is_short = joint.n_x <= _ALWAYS_MERGED
     if release is None or is_short or upper_bound - release.audit.nmi > gap:
-        blocks = start
-        if classes.joint is not joint:  # its blocks are of classes, not of symbols
-            blocks, _ = merge_subsets(joint, criterion, deadline=whole)
-        if release is None or release.audit.mutual_information < kept_by(joint, blocks):
-            release = release_blocks(joint, criterion, blocks, "random_response")
+        if start is None or classes.joint is not joint:  # blocks of classes are not of symbols
+            start, _ = merge_subsets(joint, criterion, deadline=whole)
+        if release is None or release.audit.mutual_information < kept_by(joint, start):
+            release = release_blocks(joint, criterion, start, "random_response")
     reached = upper_bound - release.audit.nmi
     stopped_after = None
     if found.is_stopped and reached > gap:
@@ -152,6 +153,46 @@ def _mixed(
         candidates.append(Release.of(joint, channel, criterion, mechanism="random_response"))
     allowed = [other for other in candidates if other and other.audit.is_satisfied]
     return max(allowed, key=lambda other: other.audit.nmi, default=None)
+
+
+def best_mixture(
+    polytope: Polytope,
+    blocks: Sequence[Sequence[int]],
+    gap: float,
+    deadline: Deadline,
+    jobs: int,
+    progress: Callable[[State], object] | None = None,
+    entropy: float | None = None,
+) -> Outcome:
+    """Return atoms of the polytope that mix to P_X, and a bound on what any could reach.
+
+    Parameters
+    ----------
+    polytope
+        Where atoms lie.
+    blocks
+        An allowed partition, as numbers of the polytope's symbols: the first feasible point. Not
+        needed where S has two values.
+    gap
+        Stop when bound and NMI are this close.
+    deadline
+        When to stop; every loop asks it.
+    jobs, progress
+        As for `random_response`.
+    entropy
+        H(X) in nats where the symbols here are classes of X; `gap` and NMI are then of X.
+
+    Guarantee
+        The bound is true whatever stopped the search. There are no atoms when it had no time to
+        find a mixture.
+    """
+    if len(polytope.lift) == 2:
+        from lowlift.mechanisms import binary
+
+        return binary.optimise(polytope, gap, deadline, jobs, progress, entropy)
+    from lowlift.mechanisms import column_generation
+
+    return column_generation.optimise(polytope, blocks, gap, deadline, jobs, progress, entropy)
 
 
 def check_convex(criterion: Criterion) -> None:
@@ -204,18 +245,28 @@ def round_atoms(
 
 
 def _rounded(joint: Joint, atoms: Mixture) -> list[dict[int, int]]:
-    """Return the weights of each output by symbol; none when a symbol is in no atom."""
+    """Return the weights of each output by symbol; none when a symbol is in no atom.
+
+    Where S has two values, each weight but the largest of a symbol is rounded to the side that
+    moves the lift of its output toward 1.
+    """
+    line = joint.lift[np.argmax(np.ptp(joint.lift, axis=1))]
     rows: list[dict[int, float]] = [{} for _ in range(joint.n_x)]
+    is_up: list[set[int]] = [set() for _ in range(joint.n_x)]
     for k, (beta, (members, shares)) in enumerate(atoms):
         for x, share in zip(members.tolist(), shares.tolist(), strict=True):
             rows[x][k] = beta * share
+        if joint.n_s == 2 and len(members) > 1:
+            lift = line[members] @ shares
+            for x in members[(line[members] - lift) * (1 - lift) > 0].tolist():
+                is_up[x].add(k)
     if not all(rows):
         return []
     weights: list[dict[int, int]] = [{} for _ in atoms]
     for x, row in enumerate(rows):
         # Any whole numbers that sum to the denominator will do: the audit decides.
         scale = MAX_DENOMINATOR / sum(row.values())
-        whole = {k: int(mass * scale) for k, mass in row.items()}
+        whole = {k: int(mass * scale) + (k in is_up[x]) for k, mass in row.items()}
         whole[max(row, key=row.__getitem__)] += MAX_DENOMINATOR - sum(whole.values())
         for k, weight in whole.items():
             if weight > 0:

@@ -21,7 +21,12 @@ from lowlift.mechanisms.blocks import (
     started,
 )
 from lowlift.mechanisms.merging import merge_subsets
-from lowlift.mechanisms.random_response import AFTERWARDS, check_convex, round_atoms
+from lowlift.mechanisms.random_response import (
+    AFTERWARDS,
+    best_mixture,
+    check_convex,
+    round_atoms,
+)
 from lowlift.partition import Partition
 from lowlift.polytope import Polytope
 from lowlift.release import Release
@@ -86,7 +91,7 @@ def subset_random_response(
     """
     check_joint(joint)
     check_convex(criterion)
-    whole = started(time_limit, *kernels_of(criterion), "search")
+    whole = started(time_limit, *kernels_of(criterion), "pairs" if joint.n_s == 2 else "search")
     deadline, is_stopped = whole.earlier(AFTERWARDS * joint.n_x), False
     if partition is None:
         blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
@@ -163,9 +168,8 @@ def _respond(
         return merged, False
     if deadline.is_over:
         return merged, True
-    from lowlift.mechanisms.column_generation import optimise
-
-    found = optimise(Polytope(joint, criterion, block), [range(len(block))], _GAP, deadline, 1)
+    polytope = Polytope(joint, criterion, block)
+    found = best_mixture(polytope, [range(len(block))], _GAP, deadline, 1)
     if not found.atoms:
         return merged, True
     atoms = [(mass * beta, (numbers[members], shares)) for beta, (members, shares) in found.atoms]

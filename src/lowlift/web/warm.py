@@ -21,7 +21,7 @@ from lowlift.report import page
 
 __all__ = ["compile_all", "load_when_told"]
 
-_PARTS = ("merging", "partitions", "search")
+_PARTS = ("merging", "partitions", "pairs", "search")
 #: The process that imported this module: for jobs, the one that they were forked from.
 _FIRST = os.getpid()
 
