@@ -181,6 +181,23 @@ class Channel:
         sizes = [len(xs) for xs, _ in atoms]
         members = np.fromiter((x for xs, _ in atoms for x in xs), np.int64, sum(sizes))
         weights = np.fromiter((w for _, ws in atoms for w in ws), np.int64, sum(sizes))
+        names = None if y_labels is None else check_labels(y_labels, len(atoms), "y")
+        return cls.from_entries(joint, np.array(sizes), members, weights, denominator, names)
+
+    @classmethod
+    def from_entries(
+        cls,
+        joint: Joint,
+        sizes: Ints,
+        members: Ints,
+        weights: Ints,
+        denominator: int,
+        y_labels: tuple[Label, ...] | None = None,
+    ) -> Self:
+        """Return the channel of these positive weights, laid end to end by output.
+
+        Members of an output are trusted to be different: this is the mechanisms' door.
+        """
         sums = np.bincount(members, weights.astype(np.float64), joint.n_x)  # exact up to 2**53
         if (sums != denominator).any():
             x = int(np.argmax(sums != denominator))
@@ -188,16 +205,9 @@ class Channel:
                 f"the weights of each symbol must sum to {denominator}; "
                 f"those of {joint.x_labels[x]!r} ({x}) sum to {int(sums[x])}."
             )
-        names = None if y_labels is None else check_labels(y_labels, len(atoms), "y")
         self = cls.__new__(cls)
         self._settle(
-            denominator,
-            joint.n_x,
-            _offsets_of(np.array(sizes)),
-            members,
-            weights,
-            names,
-            joint.x_labels,
+            denominator, joint.n_x, _offsets_of(sizes), members, weights, y_labels, joint.x_labels
         )
         return self
 

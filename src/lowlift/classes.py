@@ -27,6 +27,8 @@ Mixture: TypeAlias = list[tuple[float, Atom]]
 #: A part of an atom that takes less than this of a symbol stays with the part beside it: rounded
 #: to integers, an output of its own would be off by too much.
 _SLIVER = 1e-6
+#: The share of a symbol that is alone.
+_ALL = np.ones(1)
 
 
 class Classes:
@@ -92,6 +94,14 @@ class Classes:
                 walks.append(_walk(stops[c], int(place[c]), used[c], stretch))
                 place[c], used[c] = walks[-1][-1].symbol, used[c] + stretch
             firsts = starts[members]
+            if len(members) == 1:  # a symbol alone has its lift whatever its weight
+                before = 0.0
+                for symbol, end, _ in walks[0]:
+                    if end > before:
+                        number = order[firsts[0] + symbol : firsts[0] + symbol + 1]
+                        out.append((beta * (end - before), (number, _ALL)))
+                        before = end
+                continue
             for part, symbols, weights in _together(walks):
                 numbers = order[firsts[symbols[0]] + symbols[1]]
                 out.append((beta * part, (numbers, shares[symbols[0]] * weights)))

@@ -79,13 +79,16 @@ class Interval:
         for end in self.ends:
             sides = sides_of(self.line, end)
             pairs = sides.g, pi[sides.below], sides.k, pi[sides.above]
-            parts = [
-                (*pairs, first, min(first + _STRETCH, len(sides.g)), cut, stop)
-                for first in range(0, len(sides.g), _STRETCH)
-            ]
-            found = until_over(
-                lambda part: intervals.least_value(*part), parts, jobs, stop, is_over
-            )
+            if len(sides.g) * len(sides.k) <= _ENTRIES:
+                found = [intervals.least_value(*pairs, 0, len(sides.g), cut, stop)]
+            else:
+                parts = [
+                    (*pairs, first, min(first + _STRETCH, len(sides.g)), cut, stop)
+                    for first in range(0, len(sides.g), _STRETCH)
+                ]
+                found = until_over(
+                    lambda part: intervals.least_value(*part), parts, jobs, stop, is_over
+                )
             least = min([least, *found])
         return least if least > -math.inf else -float(pi.max()) - _ROUNDING
 

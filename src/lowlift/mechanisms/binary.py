@@ -50,7 +50,7 @@ _SLIVER = 2.0**-38
 #: A part of a bin this small counts as none.
 _NOTHING = 1e-12
 #: What a proven floor is lowered by, so that another machine's rounding proves it too.
-_ROOM = 1e-10
+_ROOM = 1e-12
 #: Where parts of a symbol go.
 _LOW, _HIGH, _ALONE = 0, 1, 2
 
@@ -86,6 +86,14 @@ class _Pairs(NamedTuple):
         return float(self.units @ ratio)
 
 
+class _Solution(NamedTuple):
+    """What part of each bin goes where, (bins, 3), the duals, and the pairs at either end."""
+
+    parts: Floats
+    duals: Floats
+    pairs: list[_Pairs]
+
+
 class _Bins:
     """Neighbouring symbols of one kind as one: their mass, their mean, and what is known of them.
 
@@ -117,16 +125,17 @@ class _Search:
         self.polytope, self.gap, self.deadline = polytope, gap, deadline
         self.jobs, self.progress = jobs, progress
         self.entropy = entropy_of(polytope.p_x) if entropy is None else entropy
-        #: Where pairs are put: inside the region, by a hair.
-        self.ends = _ends_inside(polytope)
-        self.interval = Interval(polytope)
         self.is_allowed = ~risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
+        #: Where pairs are put: inside the region, by a hair.
+        self.ends = _ends_inside(polytope, self.is_allowed)
+        self.interval = Interval(polytope)
         self.line = self.interval.line
         self.order = np.argsort(self.line, kind="stable")
         #: Where a bin starts, in that order.
         self.starts = self._kinds()
         #: What part of each symbol goes where, (|X|, 3); none before there is a mixture.
         self.parts = np.zeros((0, 3))
+        self.pairs = list[_Pairs]()
         self.cost, self.atoms = math.inf, 0
         self.duals, self.floor = np.zeros(polytope.n_x), 0.0
         self.bound = min(1.0, self._bound_by(self.duals, self.floor))
@@ -227,8 +236,8 @@ class _Search:
         near = self._priced(bins, duals, _DEAR, _START)
         return _not_among(np.concatenate([*matched, near], axis=1), np.zeros((3, 0), np.int64))
 
-    def _solved(self, bins: _Bins) -> tuple[Floats, Floats] | None:
-        """Return the parts of bins, (bins, 3), and duals of the best mixture; None without time."""
+    def _solved(self, bins: _Bins) -> _Solution | None:
+        """Return the best mixture of bins; None without time."""
         program, ends = Rows(bins.p_x), np.array(self.ends)
         alone = np.flatnonzero(bins.is_allowed)
         program.add_columns(np.zeros(len(alone)), np.arange(len(alone)), alone, np.ones(len(alone)))
@@ -253,7 +262,14 @@ class _Search:
         np.add.at(masses, (pairs[1], pairs[0]), taken[0])
         np.add.at(masses, (pairs[2], pairs[0]), taken[1])
         masses[masses <= _NOTHING * bins.p_x[:, None]] = 0.0
-        return masses / masses.sum(axis=1, keepdims=True), program.pi
+        is_used = taken.min(axis=0) > 0
+        used = []
+        for number, end in enumerate(self.ends):
+            below, above = pairs[1:, is_used & (pairs[0] == number)]
+            g = end - bins.line[below]
+            units = taken[0, is_used & (pairs[0] == number)] * g
+            used.append(_Pairs(below, above, units, g, bins.line[above] - end))
+        return _Solution(masses / masses.sum(axis=1, keepdims=True), program.pi, used)
 
     # ---- from bins to symbols
 
@@ -290,15 +306,21 @@ class _Search:
         found = self._solved(bins)
         if found is None:
             return False
-        parts, duals = found
-        duals, parts = self._consistent(bins, duals), parts[bins.of]
+        duals, parts = self._consistent(bins, found.duals), found.parts[bins.of]
         pairs = self._matched(self.line, self.polytope.p_x[:, None] * parts)
+        alone, is_single = int((parts[:, _ALONE] > 0).sum()), len(bins) == self.polytope.n_x
+        count = alone + sum(len(one.units) for one in pairs)
+        if is_single and count > len(bins):  # ties: a basic solution has at most one for each row
+            symbols = np.argsort(bins.of)
+            pairs = [
+                one._replace(below=symbols[one.below], above=symbols[one.above])
+                for one in found.pairs
+            ]
         cost = sum(one.entropy for one in pairs)
-        if cost < self.cost:
-            self.parts, self.cost = parts, cost
-            self.atoms = sum(len(one.units) for one in pairs) + int((parts[:, _ALONE] > 0).sum())
+        if cost < self.cost or not len(self.parts):
+            self.parts, self.pairs, self.cost, self.atoms = parts, pairs, cost, count
         mine: Floats | None = duals[bins.of]
-        if len(bins) < self.polytope.n_x:
+        if not is_single:
             mine = largest_duals(
                 self.interval.ends, self.line, bins.line, duals, self.jobs, self._is_over
             )
@@ -334,12 +356,11 @@ class _Search:
         """Return the mixture as atoms of symbols."""
         if not len(self.parts):
             return []
-        masses = self.polytope.p_x[:, None] * self.parts
+        masses = self.polytope.p_x * self.parts[:, _ALONE]
         out: Mixture = [
-            (float(masses[x, _ALONE]), (np.array([x]), np.ones(1)))
-            for x in np.flatnonzero(masses[:, _ALONE])
+            (float(masses[x]), (np.array([x]), np.ones(1))) for x in np.flatnonzero(masses)
         ]
-        for pairs in self._matched(self.line, masses):
+        for pairs in self.pairs:
             out += _joined(pairs, self.polytope.p_x)
         return out
 
@@ -379,20 +400,20 @@ def _joined(pairs: _Pairs, p_x: Floats) -> Mixture:
     return out
 
 
-def _ends_inside(polytope: Polytope) -> tuple[float, float]:
+def _ends_inside(polytope: Polytope, is_allowed: Bools) -> tuple[float, float]:
     """Return the interval of lifts that is allowed, less a hair; add tangents at its ends.
 
     It is where the line from P_X to the outermost symbols leaves the region.
     """
     line = polytope.lift[np.argmax(np.ptp(polytope.lift, axis=1))]
-    lifts = polytope.lift[:, [int(np.argmin(line)), int(np.argmax(line))]]
+    outer = [int(np.argmin(line)), int(np.argmax(line))]
+    lifts, is_bound = polytope.lift[:, outer], ~is_allowed[outer]
     edge = polytope.shares_inside(lifts, is_exact=True)
-    is_bound = edge < 1 - 1e-12
     if not polytope.is_box:
         near = polytope.toward(lifts, edge + 1e-6 * (1 - edge))
         polytope.cut(near[:, is_bound])
-    center, outermost = float(line @ polytope.p_x), np.array([line.min(), line.max()])
-    away = edge * (outermost - center)
+    center = float(line @ polytope.p_x)
+    away = edge * (line[outer] - center)
     hair = np.minimum(_HAIR * np.maximum(1.0, center + away), 1e-3 * np.abs(away))
-    low, high = np.where(is_bound, center + away - np.sign(away) * hair, outermost).tolist()
-    return low, high
+    ends = np.where(is_bound, center + away - np.sign(away) * hair, [-math.inf, math.inf])
+    return float(ends[0]), float(ends[1])

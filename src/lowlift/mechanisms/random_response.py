@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from lowlift.arguments import check_callable, check_positive
 from lowlift.audit import risky_symbols
@@ -24,8 +26,12 @@ from lowlift.threads import cores
 
 __all__ = ["AFTERWARDS", "best_mixture", "check_convex", "random_response", "round_atoms"]
 
+Ints: TypeAlias = npt.NDArray[np.int64]
+
 #: Seconds per symbol of X that rounding and the audit take, after the search.
 AFTERWARDS = 1e-4
+#: What is folded into an output at once is at most this part of it.
+_TRIFLE = 1e-6
 #: Up to this many symbols, merging them all is so short that it is always compared with.
 _ALWAYS_MERGED = 2000
 
@@ -221,59 +227,78 @@ def round_atoms(
 ) -> Release | None:
     """Return the atoms as integer weights that pass the exact audit; None if they do not in time.
 
-    Each row P(y|x) is rounded down to a denominator of 2**48, and the rest goes to its largest
-    entry. An output too small to survive that is folded into a larger one, which convexity allows.
+    Each row P(y|x) is rounded to a denominator of 2**48, and the rest goes to its largest entry. An
+    output too small to survive that is folded into a larger one, which convexity allows.
     """
-    weights = _rounded(joint, atoms)
-    while weights:
-        release = Release.of(joint, _channel_of(joint, weights), criterion, mechanism=mechanism)
+    entries = _rounded(joint, atoms)
+    while len(entries.outputs):
+        release = Release.of(joint, _channel_of(joint, entries), criterion, mechanism=mechanism)
         verdict = release.audit
         if verdict.is_satisfied:
             return release
-        if deadline.is_over:
+        if deadline.is_over or not verdict.allowed.any():
             return None
-        # Fold the smallest output that fails into the largest that does not.
-        failing = np.flatnonzero(~verdict.allowed)
-        if len(failing) == len(weights):
-            return None
-        small = int(failing[np.argmin(verdict.p_y[failing])])
-        large = int(np.argmax(np.where(verdict.allowed, verdict.p_y, -1.0)))
-        for x, weight in weights[small].items():
-            weights[large][x] = weights[large].get(x, 0) + weight
-        del weights[small]
+        failing, p_y = np.flatnonzero(~verdict.allowed), verdict.p_y
+        large = int(np.argmax(np.where(verdict.allowed, p_y, -1.0)))
+        # The smallest that fails, with others that are next to nothing in the largest.
+        failing = failing[np.argsort(p_y[failing])]
+        count = max(1, int(np.searchsorted(np.cumsum(p_y[failing]), _TRIFLE * p_y[large])))
+        entries = _folded(joint, entries, failing[:count], large)
     return None
 
 
-def _rounded(joint: Joint, atoms: Mixture) -> list[dict[int, int]]:
-    """Return the weights of each output by symbol; none when a symbol is in no atom.
+class _Entries(NamedTuple):
+    """The positive weights of a channel, by output: of which symbol, and how much."""
 
-    Where S has two values, each weight but the largest of a symbol is rounded to the side that
-    moves the lift of its output toward 1.
+    outputs: Ints
+    members: Ints
+    weights: Ints
+
+
+def _rounded(joint: Joint, atoms: Mixture) -> _Entries:
+    """Return whole weights of the atoms; none when a symbol is in no atom.
+
+    Any that sum to the denominator for each symbol will do: the audit decides. Where S has two
+    values, each but the largest of a symbol is rounded to the side that moves the lift of its
+    output toward 1.
     """
-    line = joint.lift[np.argmax(np.ptp(joint.lift, axis=1))]
-    rows: list[dict[int, float]] = [{} for _ in range(joint.n_x)]
-    is_up: list[set[int]] = [set() for _ in range(joint.n_x)]
-    for k, (beta, (members, shares)) in enumerate(atoms):
-        for x, share in zip(members.tolist(), shares.tolist(), strict=True):
-            rows[x][k] = beta * share
-        if joint.n_s == 2 and len(members) > 1:
-            lift = line[members] @ shares
-            for x in members[(line[members] - lift) * (1 - lift) > 0].tolist():
-                is_up[x].add(k)
-    if not all(rows):
-        return []
-    weights: list[dict[int, int]] = [{} for _ in atoms]
-    for x, row in enumerate(rows):
-        # Any whole numbers that sum to the denominator will do: the audit decides.
-        scale = MAX_DENOMINATOR / sum(row.values())
-        whole = {k: int(mass * scale) + (k in is_up[x]) for k, mass in row.items()}
-        whole[max(row, key=row.__getitem__)] += MAX_DENOMINATOR - sum(whole.values())
-        for k, weight in whole.items():
-            if weight > 0:
-                weights[k][x] = weight
-    return [atom for atom in weights if atom]
+    none = np.zeros(0, np.int64)
+    if not atoms:
+        return _Entries(none, none, none)
+    sizes = [len(members) for _, (members, _) in atoms]
+    outputs = np.repeat(np.arange(len(atoms)), sizes)
+    members = np.concatenate([members for _, (members, _) in atoms])
+    shares = np.concatenate([shares for _, (_, shares) in atoms])
+    masses = np.repeat([beta for beta, _ in atoms], sizes) * shares
+    totals = np.bincount(members, masses, joint.n_x)
+    if not (totals > 0).all():
+        return _Entries(none, none, none)
+    weights = np.floor(masses * (MAX_DENOMINATOR / totals[members])).astype(np.int64)
+    if joint.n_s == 2:
+        line = joint.lift[np.argmax(np.ptp(joint.lift, axis=1))]
+        lifts = np.bincount(outputs, shares * line[members])[outputs]
+        weights += (line[members] - lifts) * (1 - lifts) > 0
+    # Of each symbol the last in this order is the largest, the first of equal ones.
+    order = np.lexsort((-np.arange(len(masses)), masses, members))
+    largest = order[np.flatnonzero(np.diff(members[order], append=-1))]
+    sums = np.zeros(joint.n_x, np.int64)
+    np.add.at(sums, members, weights)
+    weights[largest] += MAX_DENOMINATOR - sums[members[largest]]
+    kept = weights > 0
+    return _Entries(outputs[kept], members[kept], weights[kept])
 
 
-def _channel_of(joint: Joint, weights: Sequence[dict[int, int]]) -> Channel:
-    atoms = [(list(atom), list(atom.values())) for atom in weights]
-    return Channel.from_atoms(joint, atoms, MAX_DENOMINATOR)
+def _folded(joint: Joint, entries: _Entries, small: Ints, large: int) -> _Entries:
+    """Return the entries with some outputs made part of a large one."""
+    outputs = np.where(np.isin(entries.outputs, small), large, entries.outputs)
+    # Numbers without gaps, as those of the channel are.
+    _, outputs = np.unique(outputs, return_inverse=True)
+    keys, place = np.unique(outputs * joint.n_x + entries.members, return_inverse=True)
+    weights = np.zeros(len(keys), np.int64)
+    np.add.at(weights, place, entries.weights)
+    return _Entries(keys // joint.n_x, keys % joint.n_x, weights)
+
+
+def _channel_of(joint: Joint, entries: _Entries) -> Channel:
+    _, sizes = np.unique(entries.outputs, return_counts=True)
+    return Channel.from_entries(joint, sizes, entries.members, entries.weights, MAX_DENOMINATOR)
