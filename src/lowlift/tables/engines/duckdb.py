@@ -153,6 +153,7 @@ class DuckDB:
     """A table that DuckDB reads (see `Engine`)."""
 
     dialect = DUCKDB
+    checks_ids_drawn = False
 
     def __init__(self, source: Files | DatabaseFile | Frame) -> None:
         self.source = source

@@ -98,6 +98,7 @@ class Spark:
 
     dialect = SPARK
     has_order = False
+    checks_ids_drawn = False
 
     def __init__(self, source: SparkTable | Frame) -> None:
         self.source = source

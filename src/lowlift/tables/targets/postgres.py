@@ -125,23 +125,16 @@ class PostgresTarget:
 
     def _rows_here(self, plan: RowPlan, home: Postgres) -> list[int]:
         """Write inside the database: of a row, only its symbol and id leave it to be drawn."""
-        query = symbols(
-            plan.columns,
-            home.table,
-            POSTGRES,
-            row=plan.id,
-            keep=plan.keep,
-            drop_missing=plan.drop_missing,
-        ).select(POSTGRES.row_number().as_("r"))
+        query = symbols(plan.columns, home.table, POSTGRES, row=plan.id, keep=plan.keep)
+        query = query.select(POSTGRES.row_number().as_("r"))
         self.session.execute(
             f"CREATE TEMPORARY TABLE given ON COMMIT DROP AS {POSTGRES.sql(query)}"
         )
         numbered = replace(
             plan,
             columns=tuple(Column(f"c{k}", "text") for k in range(len(plan.columns))),
-            id="r" if plan.id is None else "t",
+            id=None if plan.id is None else "t",
             keep=("r",),
-            drop_missing=False,
         )
         spool = spool_drawn(
             self.session, exp.to_table("given"), numbered, ["BIGINT"], home.folder()
