@@ -13,6 +13,7 @@ import pytest
 
 from lowlift import InvalidInput
 from lowlift.tables import Each, Width, open_table, read_joint
+from people import write_parquet
 
 WARDS = ["a", "b", None, "", "a"]
 AGES = [1, 2, 11, None, 2]
@@ -276,6 +277,29 @@ def repeated(kind, folder):
 def test_column_names_must_differ(tmp_path, kind):
     with pytest.raises(InvalidInput, match=r"different names.*'age'"):
         open_table(repeated(kind, tmp_path))
+
+
+def test_relative_paths_on_spark_start_from_here(spark, tmp_path, monkeypatch):
+    """Not from where Java was started; and the folder's own name is no pattern."""
+    del spark  # the session that is used
+    here = tmp_path / "a[b] {c}"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for k in range(2):
+        write_parquet(here / f"t{k}.parquet", {"x": ["a"]})
+    (tmp_path / "t.csv").write_text("x\na\n")
+    for path in ("t0.parquet", "./t0.parquet", "../a?b*/t0.parquet"):
+        with open_table(path, "spark") as table:
+            assert table.rows == 1
+            assert len(table.sha256()) == 64
+    with open_table("t*.parquet", "spark") as table:
+        assert table.rows == 2
+        (here / "t1.parquet").unlink()
+        with pytest.raises(InvalidInput, match="must not change"):
+            table._engine.check_unchanged()
+    monkeypatch.chdir(tmp_path)
+    with open_table("t.csv", "spark") as table:
+        assert table.rows == 1
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -30,7 +30,7 @@ from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.queries import by_output, id_faults, named
 from lowlift.tables.sources import Frame, SparkTable, refuse_repeated, split_name
 
-__all__ = ["CSV", "Spark", "local_files", "refusing"]
+__all__ = ["CSV", "Spark", "hadoop", "local_files", "refusing"]
 
 _KINDS = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
@@ -127,9 +127,27 @@ class Spark:
         if source.format == "table":
             parts = [exp.to_identifier(part, quoted=True) for part in split_name(source.name)]
             return self.session.table(".".join(map(SPARK.sql, parts)))
+        path = self._from_here(source.name)
         if source.format == "parquet":
-            return self.session.read.parquet(source.name)
-        return self._read_csv(source.name)
+            return self.session.read.parquet(path)
+        return self._read_csv(path)
+
+    def _from_here(self, path: str) -> str:
+        """Return a relative path as an absolute one: Java's working directory may be another.
+
+        Where another file system than this machine's is Spark's default, it is left as it is.
+        """
+        if path.startswith("/") or urlsplit(path).scheme:
+            return path
+        found = hadoop(self.session)
+        if found is None:
+            return path
+        files, configuration = found
+        if files.FileSystem.getDefaultUri(configuration).getScheme() != "file":
+            return path
+        # Only the path that was given is a pattern.
+        here = re.sub(r"([\\\[\]{}*?])", r"\\\1", str(Path.cwd()))
+        return f"{here}/{path}"
 
     def _read_csv(self, path: str) -> DataFrame:
         """Read a CSV so that "" is a text, 007 stays 007, and a broken record is an error."""
@@ -255,6 +273,15 @@ class Spark:
             return
         for name in self._views:
             self.session.catalog.dropTempView(name)
+
+
+def hadoop(session: SparkSession) -> tuple[Any, Any] | None:
+    """Return Hadoop's package of file systems and its configuration; None for Spark Connect."""
+    try:
+        context: Any = session.sparkContext
+        return context._jvm.org.apache.hadoop.fs, context._jsc.hadoopConfiguration()  # noqa: SLF001 (there is no other way)
+    except (AttributeError, PySparkException):
+        return None
 
 
 @contextmanager
