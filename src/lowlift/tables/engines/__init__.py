@@ -14,7 +14,7 @@ from lowlift.tables.dialects import Dialect, DrawingDialect, Expression
 from lowlift.tables.queries import drawn
 from lowlift.tables.sources import DatabaseFile, Files, Frame, PostgresTable, Source
 
-__all__ = ["Engine", "RowPlan", "Rows", "Spool", "Values", "open_engine", "refuse_ids"]
+__all__ = ["Engine", "RowPlan", "Rows", "Spool", "Stamps", "Values", "open_engine", "refuse_ids"]
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 #: What is bound to a query, by name.
@@ -77,6 +77,27 @@ class Spool:
     """The rows of a plan in a private Parquet file: y, k0, k1, ..., in order."""
 
     path: Path
+
+
+class Stamps:
+    """The files of a table as they were when it was opened."""
+
+    def __init__(self, paths: Sequence[Path], about: str) -> None:
+        self._paths, self._about = paths, about
+        self._before = self._found()
+
+    def _found(self) -> list[tuple[int, int, int]]:
+        stats = [path.stat() for path in self._paths]
+        return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
+
+    def check(self) -> None:
+        """Refuse files that changed since."""
+        try:
+            same = self._found() == self._before
+        except OSError:
+            same = False
+        if not same:
+            raise InvalidInput(f"a table must not change while it is read; {self._about} did.")
 
 
 class Engine(Protocol):

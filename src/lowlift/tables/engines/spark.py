@@ -25,7 +25,7 @@ from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import SPARK, Expression, call
-from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.engines import RowPlan, Rows, Spool, Stamps, Values
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.queries import by_output, id_faults, named
 from lowlift.tables.sources import Frame, SparkTable, refuse_repeated, split_name
@@ -116,7 +116,7 @@ class Spark:
                 name: _KINDS.get(shown.partition("(")[0], "other")
                 for name, shown in self.frame.dtypes
             }
-            self._stamps = self._stamped()
+            self._stamps = Stamps(self.files, self.description)
         except BaseException:
             self.close()
             raise
@@ -246,18 +246,9 @@ class Spark:
             ".csv or to table:NAME only. Choose such an output."
         )
 
-    def _stamped(self) -> list[tuple[int, int, int]]:
-        stats = [path.stat() for path in self.files]
-        return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
-
     def check_unchanged(self) -> None:
         """Refuse local files that changed since the table was opened."""
-        try:
-            same = self._stamped() == self._stamps
-        except OSError:
-            same = False
-        if not same:
-            raise InvalidInput(f"a table must not change while it is read; {self.description} did.")
+        self._stamps.check()
 
     def sha256(self) -> str | None:
         """Return the digest of local input files, one after the other in sorted order."""

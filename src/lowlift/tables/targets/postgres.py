@@ -25,7 +25,7 @@ from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named, symbols
 from lowlift.tables.sources import PostgresTable
 from lowlift.tables.targets import reading
-from lowlift.tables.targets.loading import load_spool, outputs_counted, published
+from lowlift.tables.targets.loading import load_spool, published
 
 __all__ = ["PostgresTarget"]
 
@@ -147,8 +147,7 @@ class PostgresTarget:
         """Send each row's number, output and place in the order; return the rows of each output."""
         sandbox = Sandbox([spool.path], self.place.description)
         try:
-            load_spool(sandbox, spool)
-            counts = outputs_counted(sandbox, len(self.output.columns[0].texts))
+            counts = load_spool(sandbox, spool, self.output)
             place = sandbox.folder / "drawn.csv"
             target = DUCKDB.sql(exp.Literal.string(str(place)))
             query = 'SELECT k0, y, row_number() OVER () FROM "rows"'
@@ -197,8 +196,7 @@ class PostgresTarget:
         spool = self.engine.spool(plan)
         sandbox = Sandbox([spool.path], self.place.description)
         try:
-            load_spool(sandbox, spool)
-            counts = outputs_counted(sandbox, len(self.output.columns[0].texts))
+            counts = load_spool(sandbox, spool, self.output)
             query = DUCKDB.sql(published(sandbox, self.output))
             types = {row[0]: _postgres_type(row[1]) for row in sandbox.run(f"DESCRIBE {query}")}
             place = sandbox.folder / "rows.csv"
