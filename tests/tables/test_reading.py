@@ -316,3 +316,16 @@ def test_names_inside_structures_are_no_columns(tmp_path):
     pq.write_table(pa.table({"a": inner, "age": [1], "b": inner, "sex": ["x"]}), path)
     with open_table(path) as table:
         assert list(table.kinds) == ["a", "age", "b", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("wart", r"Did you mean 'ward'\?$"), ("xyz", r"The first are 'ward', 'age', 'sick'\.$")],
+)
+def test_an_unknown_column_is_told_with_those_that_there_are(name, told):
+    frame = pd.DataFrame({"ward": WARDS, "age": AGES, "sick": SICK})
+    with (
+        open_table(frame) as table,
+        pytest.raises(InvalidInput, match=rf"one of the table's 3; got '{name}'. {told}"),
+    ):
+        table.check_name(name)
