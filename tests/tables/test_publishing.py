@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -411,6 +412,23 @@ def test_catalog_tables_of_dead_processes_are_dropped_by_the_next_run(spark, tmp
     assert not spark.catalog.tableExists(f"other.{dead}")
     for name in (live, old, "safe", "other.safe"):
         spark.sql(f"DROP TABLE {name}")
+
+
+def test_a_table_that_only_the_warehouse_knows_is_not_overwritten(spark, tmp_path, monkeypatch):
+    """A catalog in memory forgets its tables; a second run finds their files."""
+    monkeypatch.chdir(tmp_path)
+    (warehouse(spark) / "forgotten").mkdir()
+    (warehouse(spark) / "forgotten" / "part-0.parquet").write_text("old")
+    frame = spark.createDataFrame(rows_of(COUNTS, DISEASES, WARDS), "disease string, ward string")
+    for force in (False, True):
+        with pytest.raises(ll.InvalidInput, match="that the catalog does not know"):
+            sanitize(frame, ASKED, BOUND, "table:forgotten", Options(force=force))
+        assert files_there() == []
+        assert [path.name for path in (warehouse(spark) / "forgotten").iterdir()] == [
+            "part-0.parquet"
+        ]
+    assert not list(warehouse(spark).glob("lowlift_*"))
+    shutil.rmtree(warehouse(spark) / "forgotten")
 
 
 @pytest.mark.second_lane  # starts a Spark of its own

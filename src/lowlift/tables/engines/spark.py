@@ -90,6 +90,11 @@ def said(condition: str, about: str) -> str:
         return f"{about} must be well-formed; Spark found a record that is not."
     if condition in {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND"}:
         return f"the table must exist; Spark does not find {about}."
+    if condition == "LOCATION_ALREADY_EXISTS":
+        return (
+            f"{about} must have a free place in Spark's warehouse; a folder of its name is there, "
+            "of a table that the catalog does not know. Remove the folder, or choose another name."
+        )
     return f"{about} could not be read or written by Spark ({condition})."
 
 
