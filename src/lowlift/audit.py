@@ -14,7 +14,7 @@ from lowlift.joint import Joint, Label, check_joint
 from lowlift.kernels.lift import log_or_minus_inf, most_extreme
 from lowlift.measures import information_x, normalized
 
-__all__ = ["Audit", "Leakage", "Worst", "audit", "high_risk", "risky_symbols"]
+__all__ = ["Audit", "Judged", "Leakage", "Worst", "audit", "high_risk", "risky_symbols"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -37,42 +37,17 @@ class Worst(NamedTuple):
     leakage: float
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Audit:
-    """The verdict on a channel, and the numbers behind it.
-
-    `is_satisfied` is exact; the numbers are floats for display. Leakages are in nats.
-    """
+class Judged:
+    """The numbers of a verdict that follow from the lifts of its outputs."""
 
     joint: Joint
-    channel: Channel
     criterion: Criterion
-    #: Per output, whether the criterion allows it.
-    allowed: Bools
-    #: l(s, y), (|S|, |Y|).
     lift: Floats
-    #: P(y), (|Y|,).
-    p_y: Floats
-
-    @cached_property
-    def is_satisfied(self) -> bool:
-        """Whether every output is allowed."""
-        return bool(self.allowed.all())
 
     @property
     def is_certified(self) -> bool:
         """Whether the verdict is exact; False for a criterion of floats only."""
         return is_certified(self.criterion)
-
-    @cached_property
-    def mutual_information(self) -> float:
-        """I(X;Y) in nats."""
-        return information_x(self.joint, self.channel, self.p_y)
-
-    @property
-    def nmi(self) -> float:
-        """I(X;Y) / H(X); 1 when H(X) = 0."""
-        return normalized(self.joint, self.mutual_information)
 
     @cached_property
     def min_lift_leakage(self) -> float:
@@ -93,6 +68,39 @@ class Audit:
         """The largest leakage of each side, to compare with the criterion's budgets."""
         lower, upper = self._leakages
         return Leakage(float(lower.max()), float(upper.max()))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Judged):
+    """The verdict on a channel, and the numbers behind it.
+
+    `is_satisfied` is exact; the numbers are floats for display. Leakages are in nats.
+    """
+
+    joint: Joint
+    channel: Channel
+    criterion: Criterion
+    #: Per output, whether the criterion allows it.
+    allowed: Bools
+    #: l(s, y), (|S|, |Y|).
+    lift: Floats
+    #: P(y), (|Y|,).
+    p_y: Floats
+
+    @cached_property
+    def is_satisfied(self) -> bool:
+        """Whether every output is allowed."""
+        return bool(self.allowed.all())
+
+    @cached_property
+    def mutual_information(self) -> float:
+        """I(X;Y) in nats."""
+        return information_x(self.joint, self.channel, self.p_y)
+
+    @property
+    def nmi(self) -> float:
+        """I(X;Y) / H(X); 1 when H(X) = 0."""
+        return normalized(self.joint, self.mutual_information)
 
     @property
     def violations(self) -> tuple[Label, ...]:

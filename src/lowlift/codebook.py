@@ -19,7 +19,7 @@ from lowlift.channel import Channel
 from lowlift.criteria import BuiltIn, from_dict, to_dict
 from lowlift.encodings import ENCODINGS, Encoded, is_deterministic
 from lowlift.errors import InvalidInput
-from lowlift.files import read_json, write_text
+from lowlift.files import read_json, refusing_damage, write_text
 from lowlift.guarantees import guarantee_of
 from lowlift.joint import Joint, Label, check_labels
 
@@ -42,7 +42,6 @@ _FITTED = (
     "reader who knows that already; if it must stay confidential, use a merging mechanism."
 )
 #: What a damaged file may raise on the way to an object.
-_BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 _SUM_TOLERANCE = 1e-9
 
 
@@ -202,17 +201,9 @@ class Codebook:
         InvalidInput
             For a file that is no codebook, of another version, truncated or changed.
         """
-        name = Path(path).name
         saved = read_json(path, _FORMAT, _VERSION)
-        try:
+        with refusing_damage(Path(path).name):
             return cls._from_dict(saved)
-        except InvalidInput as error:
-            raise InvalidInput(f"{name} is damaged: {error}") from error
-        except _BROKEN as error:
-            raise InvalidInput(
-                f"{name} is damaged: a part is missing or of the wrong kind "
-                f"({type(error).__name__})."
-            ) from error
 
     @classmethod
     def _from_dict(cls, saved: dict[str, Any]) -> Self:

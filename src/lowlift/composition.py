@@ -14,12 +14,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.audit import Leakage
+from lowlift.audit import Judged
 from lowlift.channel import Channel
-from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
+from lowlift.criteria import Criterion, verdicts
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
-from lowlift.kernels.lift import log_or_minus_inf
 from lowlift.measures import normalized
 
 __all__ = ["MOST_OUTPUTS", "Together", "audit_together"]
@@ -35,7 +34,7 @@ _SMALLEST = 1e-280
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Together:
+class Together(Judged):
     """The verdict on several channels drawn independently, and the numbers behind it.
 
     `is_satisfied` is exact; the numbers are floats for display. Leakages are in nats.
@@ -69,30 +68,9 @@ class Together:
         return self.violations == 0
 
     @property
-    def is_certified(self) -> bool:
-        """Whether the verdict is exact; False for a criterion of floats only."""
-        return is_certified(self.criterion)
-
-    @property
     def nmi(self) -> float:
         """I(X; Y1, Y2, ...) / H(X); 1 when H(X) = 0."""
         return normalized(self.joint, self.mutual_information)
-
-    @cached_property
-    def min_lift_leakage(self) -> float:
-        """-log of the smallest lift, in nats; inf for a zero lift."""
-        return max(0.0, -float(log_or_minus_inf(self.lift.min())))
-
-    @cached_property
-    def max_lift_leakage(self) -> float:
-        """Log of the largest lift, in nats."""
-        return max(0.0, math.log(float(self.lift.max())))
-
-    @cached_property
-    def leakage(self) -> Leakage:
-        """The largest leakage of each side, to compare with the criterion's budgets."""
-        lower, upper = leakage_of(self.criterion, self.lift, self.joint.p_s)
-        return Leakage(float(lower.max()), float(upper.max()))
 
     def __repr__(self) -> str:
         word = "satisfied" if self.is_satisfied else "VIOLATED"

@@ -41,7 +41,7 @@ def titanic() -> Joint:
 
 
 def write_titanic(path: str | os.PathLike[str]) -> None:
-    """Write the same as a CSV file, one row a person: class, sex, age, survived."""
+    """Write the same as a CSV file, one row per person: class, sex, age, survived."""
     joint = titanic()
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

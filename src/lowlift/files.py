@@ -5,7 +5,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +20,7 @@ __all__ = [
     "read_json",
     "refuse_taken",
     "refuse_unknown",
+    "refusing_damage",
     "sync",
     "temporary_beside",
     "write_bytes",
@@ -186,6 +187,25 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int, *older: int
             "Read it with the lowlift that wrote it."
         )
     return saved
+
+
+@contextlib.contextmanager
+def refusing_damage(name: str) -> Iterator[None]:
+    """Turn what goes wrong when an object is made of a file's parts into one line."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{name} is damaged: {error}") from error
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        fault = f"a part is missing or of the wrong kind ({type(error).__name__})"
+        raise InvalidInput(f"{name} is damaged: {fault}.") from error
 
 
 def refuse_unknown(saved: Mapping[str, Any], known: Mapping[str, Any], name: str) -> None:

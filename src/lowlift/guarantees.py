@@ -7,7 +7,9 @@ from lowlift.certificates import Certificate
 from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.rounding import at_least, at_most, ceiling, expm1_at_most, floor
 
-__all__ = ["guarantee_of", "stopped_note"]
+__all__ = ["MORE_TIME", "guarantee_of", "stopped_note"]
+
+MORE_TIME = "More time may keep more:"
 
 _READER = (
     "This holds for a reader who knows how the sensitive and the released values are distributed "
@@ -42,7 +44,7 @@ def stopped_note(
     certificate
         Of a release.
     more
-        How to give the search more seconds, in the words of whoever reads it.
+        How to give the search more seconds, in the words of whoever reads it; empty for nothing.
 
     Examples
     --------
@@ -60,9 +62,10 @@ more: try --time-limit 60.
     if not math.isnan(certificate.gap):
         kept = floor(max(0.0, bound - certificate.gap + 1e-12))
         numbers = f"NMI {kept}, {numbers}, gap {ceiling(certificate.gap - 1e-12)}"
-    longer = more.format(seconds=max(1, math.ceil(3 * seconds)))
     start = f"The search stopped after {seconds:.3g} s: {numbers}."
-    return f"{start} More time may keep more: try {longer}."
+    if not more:
+        return start
+    return f"{start} {MORE_TIME} try {more.format(seconds=max(1, math.ceil(3 * seconds)))}."
 
 
 def _promise(criterion: Criterion) -> str:

@@ -19,7 +19,7 @@ from lowlift.channel import Channel
 from lowlift.criteria import Criterion, from_dict, to_dict
 from lowlift.draw import draw
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
-from lowlift.files import read_json, refuse_unknown, write_text
+from lowlift.files import read_json, refuse_unknown, refusing_damage, write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
 
@@ -31,7 +31,6 @@ Seed: TypeAlias = int | np.random.Generator | None
 #: Version 1 held the channel before its encoding, version 2 holds the channel that is published.
 _FORMAT, _VERSION, _BEFORE_ENCODING = "lowlift-release", 2, 1
 #: What a damaged file may raise on the way to an object.
-_BROKEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 #: Above every number of an audit, and small enough for a float.
 _LARGEST = 1e300
 _AUDITED = ("nmi", "mutual_information", "min_lift_leakage", "max_lift_leakage")
@@ -236,15 +235,8 @@ class Release:
             raise InvalidInput(f"path must be a path; got {type(path).__name__}.")
         name = Path(path).name
         saved = read_json(path, _FORMAT, _VERSION, _BEFORE_ENCODING)
-        try:
+        with refusing_damage(name):
             release = cls._from_dict(saved)
-        except InvalidInput as error:
-            raise InvalidInput(f"{name} is damaged: {error}") from error
-        except _BROKEN as error:
-            raise InvalidInput(
-                f"{name} is damaged: a part is missing or of the wrong kind "
-                f"({type(error).__name__})."
-            ) from error
         refuse_unknown(saved, release._as_dict(), name)  # noqa: SLF001 (of its own class)
         _check_stored_audit(release.audit, saved.get("audit"), name)
         return release

@@ -1,4 +1,4 @@
-"""Temporary names beside an output, and the removal of those that a killed process left there."""
+"""Temporary names of outputs, and the removal of those that a killed process left."""
 
 import contextlib
 import hashlib
@@ -11,10 +11,11 @@ import stat
 from functools import cache
 from pathlib import Path
 
-__all__ = ["remove_abandoned", "temporary_beside"]
+__all__ = ["is_abandoned", "remove_abandoned", "temporary_beside", "temporary_table"]
 
 #: The machine, the process, when it started, and chance; DuckDB adds the suffixes of its logs.
-_NAME = re.compile(r"\..+\.([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{12}\.part(\.wal[a-z.]*)?")
+_FILE = re.compile(r"\..+\.([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{12}\.part(\.wal[a-z.]*)?")
+_TABLE = re.compile(r"lowlift_([0-9a-f]{8})_(\d+)_(\d+)_[0-9a-f]{12}")
 
 
 def temporary_beside(path: Path) -> Path:
@@ -23,16 +24,32 @@ def temporary_beside(path: Path) -> Path:
     What processes that are dead left in that folder under such names is removed.
     """
     remove_abandoned(path.parent)
-    mine = f"{_machine()}-{os.getpid()}-{_start(os.getpid())}"
-    return path.with_name(f".{path.name}.{mine}-{secrets.token_hex(6)}.part")
+    return path.with_name(f".{path.name}.{'-'.join(_mine())}.part")
+
+
+def temporary_table() -> str:
+    """Return a name for a table that gets another one when it is whole."""
+    return f"lowlift_{'_'.join(_mine())}"
+
+
+def _mine() -> tuple[str, str, str, str]:
+    process = os.getpid()
+    return _machine(), str(process), str(_start(process)), secrets.token_hex(6)
+
+
+def is_abandoned(name: str) -> bool:
+    """Tell whether this is a temporary name that a dead process of this machine gave."""
+    match = _FILE.fullmatch(name) or _TABLE.fullmatch(name)
+    if match is None or match[1] != _machine():
+        return False
+    return not _is_alive(int(match[2]), int(match[3]))
 
 
 def remove_abandoned(folder: Path) -> None:
     """Remove this user's temporary files and folders of dead processes of this machine."""
     with contextlib.suppress(OSError):
         for entry in folder.iterdir():
-            match = _NAME.fullmatch(entry.name)
-            if match is None or match[1] != _machine() or _is_alive(int(match[2]), int(match[3])):
+            if not is_abandoned(entry.name):
                 continue
             with contextlib.suppress(OSError):
                 found = entry.lstat()

@@ -43,6 +43,7 @@ def test_the_citation_names_the_paper_and_no_invented_people():
     ]  # fmt: skip
     assert paper["title"].casefold().startswith("on the lift, related privacy measures")
     assert CITATION["license"] == PROJECT["project"]["license"]
+    assert PROJECT["project"]["urls"]["Paper"] == f"https://doi.org/{paper['doi']}"
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -100,3 +100,18 @@ def test_print_is_light_and_whole(chromium, pages):
     assert cut == 0
     assert sheet.pdf(format="A4").startswith(b"%PDF")
     context.close()
+
+
+def test_no_word_of_a_picture_is_cut_off(chromium, pages):
+    sheet = chromium.new_page(viewport={"width": 1280, "height": 900})
+    for name in NAMES:
+        sheet.goto(pages[name].as_uri())
+        found = sheet.evaluate(
+            "() => [...document.querySelectorAll('svg text')].filter(e => {"
+            " const inner = e.getBoundingClientRect(),"
+            " outer = e.ownerSVGElement.getBoundingClientRect();"
+            " return inner.right > outer.right + 0.5 || inner.left < outer.left - 0.5;"
+            "}).map(e => e.textContent)"
+        )
+        assert found == [], name
+    sheet.close()

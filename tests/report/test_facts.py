@@ -134,7 +134,7 @@ def test_the_riskiest_come_first_and_say_what_became_of_them():
     report = report_of(ll.optimal_merging(TITANIC, BOUND), points=())
     first = report.riskiest.rows[0]
     assert first[0] == "2nd woman child"
-    assert first[2:5] == ("×3.1 saved", "×0 lost", "no")
+    assert first[2:5] == ("saved: ×3.1", "lost: ×0", "no")
     assert "2nd woman child" in first[5]
     assert report.riskiest.hidden == 2
     worst = max(float(row[6][1:]) for row in report.riskiest.rows)

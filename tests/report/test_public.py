@@ -125,7 +125,7 @@ def test_reasons_that_count_are_cut(source, tmp_path):
 def test_probabilities_are_no_finer_than_asked_for(source):
     made = design(source, ASKED, BOUND, mechanism="subset-merging")
     table = report_of(made, points=(), round_to=0.25).public
-    assert "25% to 50%" in str(table.channel.rows)
+    assert "(25% to 50%)" in str(table.channel.rows)
     assert {number.value for number in table.utility} <= {
         f"about {share}%" for share in (0, 25, 50, 75, 100)
     }

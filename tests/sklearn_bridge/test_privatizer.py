@@ -396,7 +396,7 @@ def test_in_a_pipeline_a_search_and_a_column_transformer(people):
         ({"on_violation": True}, "on_violation must be one of raise"),
         ({"bins": None}, r"'floor' \(integer\) has none. Pass bins="),
         ({"bins": {"floor": 3}}, "must be edges, or a text"),
-        ({"bins": {"floor": "narrow"}}, "bins must be numbers, or days of a calendar"),
+        ({"bins": {"floor": "narrow"}}, "bins of 'floor' must be edges .*; got 'narrow'"),
         (
             {"bins": {"floor": "each", "ward": "each"}},
             "only columns of numbers or dates may have bins",

@@ -154,7 +154,7 @@ def test_dates_outside_the_calendar_have_a_symbol(postgres):
         ("date", Edges((1, 2)), "must be days of a calendar"),
         ("date", Width(1.5), "must be days of a calendar"),
         ("date", Quantiles(4), "must be days of a calendar"),
-        ("timestamp", None, "must have declared bins.*=month"),
+        ("timestamp", None, "must have declared bins.* Use month"),
         ("integer", Calendar("month"), "must be numbers"),
         ("real", Days(3), "must be numbers"),
         ("text", Calendar("month"), "only columns of numbers or dates"),

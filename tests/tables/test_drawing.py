@@ -247,19 +247,23 @@ def test_nobody_may_be_left(store):
     [([1, None, 3], "1 missing and 0 repeated"), ([1, 2, 2], "0 missing and 1 repeated"),
      ([2, 2, None], "1 missing and 1 repeated")],
 )  # fmt: skip
-def test_ids_must_be_there_and_differ(store, ids, reason):
-    channel = Channel([[1]])
-    with open_table(
-        store.put({"x": ("text", ["a"] * 3), "i": ("integer", ids)}), store.engine
-    ) as table:
-        for keep in ((), ("i",)):
-            target = store.target()
+@pytest.mark.parametrize("channel", [Channel([[1]]), Channel([[1, 1]])], ids=["sure", "random"])
+def test_ids_must_be_there_and_differ(store, tmp_path, ids, reason, channel):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    # A row that is dropped for its missing x counts too.
+    given = {"x": ("text", ["a", "a", None]), "i": ("integer", ids)}
+    with open_table(store.put(given), store.engine) as table:
+        keyed = {"id": "i", "subkey": SUBKEY, "missing": "drop"}
+        made, file = store.target(), str(folder / "made.csv")
+        for keep, target in (((), made), (("i",), made), (("i",), file)):
             with pytest.raises(InvalidInput, match=reason):
                 table.apply(
-                    Draw((table.column("x"),), channel, ("a",), id="i", subkey=SUBKEY),
+                    Draw((table.column("x"),), channel, ("a",), **keyed),
                     Output(target, (codes(channel),), keep=keep),
                 )
-            assert not store.exists(target)
+    assert not store.exists(made)
+    assert not list(folder.iterdir())
 
 
 def test_ids_must_be_of_a_kind_with_one_text(files):

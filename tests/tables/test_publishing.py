@@ -3,12 +3,15 @@
 import contextlib
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import duckdb
 import pytest
@@ -16,6 +19,7 @@ import pytest
 import lowlift as ll
 from lowlift.files import Draft
 from lowlift.tables import Staged
+from lowlift.temporary import temporary_table
 from lowlift.workflow import Asked, Options, sanitize, sanitizing, verify
 from needs import SHORT_JOBS
 from people import COUNTS, DISEASES, WARDS, rows_of, write_csv, write_parquet
@@ -377,10 +381,65 @@ def test_a_spark_frame_is_published_and_verified(spark, tmp_path, monkeypatch, t
     spark.sql("DROP TABLE IF EXISTS safe")
 
 
-@pytest.mark.second_lane  # starts a Spark of its own
-def test_what_a_killed_spark_run_left_is_removed_by_the_next(spark, tmp_path, monkeypatch):
+def warehouse(spark):
+    return Path(urlsplit(spark.catalog.getDatabase("default").locationUri).path)
+
+
+def abandoned(name):
+    """Return a temporary table's name as if a process with this number had died since."""
+    return re.sub(rf"_{os.getpid()}_\d+_", f"_{os.getpid()}_1_", name)
+
+
+def test_catalog_tables_of_dead_processes_are_dropped_by_the_next_run(spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    source, target = str(tmp_path / "t.csv"), str(tmp_path / "safe.parquet")
+    for name in ("safe", "other.safe"):
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS other")
+    home = warehouse(spark)
+    live, dead, old = temporary_table(), abandoned(temporary_table()), f"lowlift_old_{16 * 'a'}"
+    for name in (live, dead, old, f"other.{dead}"):
+        spark.range(3).write.saveAsTable(name)
+    forgotten = home / abandoned(temporary_table())
+    forgotten.mkdir()
+    frame = spark.createDataFrame(rows_of(COUNTS, DISEASES, WARDS), "disease string, ward string")
+    sanitize(frame, ASKED, BOUND, "table:safe", mechanism="subset-merging")
+    left = {row.tableName for row in spark.sql("SHOW TABLES IN default").collect()}
+    assert {live, old, "safe"} <= left
+    assert dead not in left
+    assert not forgotten.exists()
+    assert spark.catalog.tableExists(f"other.{dead}")
+    sanitize(frame, ASKED, BOUND, "table:other.safe", mechanism="subset-merging")
+    assert not spark.catalog.tableExists(f"other.{dead}")
+    for name in (live, old, "safe", "other.safe"):
+        spark.sql(f"DROP TABLE {name}")
+
+
+def test_a_table_that_only_the_warehouse_knows_is_not_overwritten(spark, tmp_path, monkeypatch):
+    """A catalog in memory forgets its tables; a second run finds their files."""
+    monkeypatch.chdir(tmp_path)
+    (warehouse(spark) / "forgotten").mkdir()
+    (warehouse(spark) / "forgotten" / "part-0.parquet").write_text("old")
+    frame = spark.createDataFrame(rows_of(COUNTS, DISEASES, WARDS), "disease string, ward string")
+    for force in (False, True):
+        with pytest.raises(ll.InvalidInput, match="that the catalog does not know"):
+            sanitize(frame, ASKED, BOUND, "table:forgotten", Options(force=force))
+        assert files_there() == []
+        assert [path.name for path in (warehouse(spark) / "forgotten").iterdir()] == [
+            "part-0.parquet"
+        ]
+    assert not list(warehouse(spark).glob("lowlift_*"))
+    shutil.rmtree(warehouse(spark) / "forgotten")
+
+
+@pytest.mark.second_lane  # starts a Spark of its own
+@pytest.mark.parametrize("target", ["safe.parquet", "table:safe"])
+def test_what_a_killed_spark_run_left_is_removed_by_the_next(spark, tmp_path, monkeypatch, target):
+    monkeypatch.chdir(tmp_path)
+    home, pattern = warehouse(spark), "lowlift_*"
+    if target == "safe.parquet":
+        home, pattern, target = tmp_path, ".safe.parquet.*.part", str(tmp_path / target)
+    spark.sql("DROP TABLE IF EXISTS safe")
+    source = str(tmp_path / "t.csv")
     Path(source).write_text(
         "disease,ward\n" + "".join(f"{s},{x}\n" for s, x in rows_of(COUNTS, DISEASES, WARDS))
     )
@@ -389,18 +448,19 @@ def test_what_a_killed_spark_run_left_is_removed_by_the_next(spark, tmp_path, mo
     )
     Path("script.py").write_text(script)
     command = [sys.executable, "script.py", source, target, "verify"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=os.environ | SHORT_JOBS
-    ) as process:
+    settings = f"--conf spark.sql.warehouse.dir={warehouse(spark)} pyspark-shell"
+    environment = os.environ | SHORT_JOBS | {"PYSPARK_SUBMIT_ARGS": settings}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout.readline() == "ready\n"
         finally:
             os.kill(process.pid, signal.SIGKILL)
     assert not Path(target).exists()
-    assert len(list(tmp_path.glob(".safe.parquet.*.part"))) == 1
+    assert len(list(home.glob(pattern))) == 1
     made = sanitize(source, ASKED, BOUND, target, mechanism="subset-merging", engine="spark")
     assert made.verification.is_ok
-    assert not list(tmp_path.glob(".safe.*"))
+    assert not list(home.glob(pattern))
+    spark.sql("DROP TABLE IF EXISTS safe")
 
 
 @pytest.mark.second_lane  # starts a Spark of its own

@@ -13,6 +13,7 @@ import pytest
 
 from lowlift import InvalidInput
 from lowlift.tables import Each, Width, open_table, read_joint
+from people import write_parquet
 
 WARDS = ["a", "b", None, "", "a"]
 AGES = [1, 2, 11, None, 2]
@@ -278,6 +279,29 @@ def test_column_names_must_differ(tmp_path, kind):
         open_table(repeated(kind, tmp_path))
 
 
+def test_relative_paths_on_spark_start_from_here(spark, tmp_path, monkeypatch):
+    """Not from where Java was started; and the folder's own name is no pattern."""
+    del spark  # the session that is used
+    here = tmp_path / "a[b] {c}"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for k in range(2):
+        write_parquet(here / f"t{k}.parquet", {"x": ["a"]})
+    (tmp_path / "t.csv").write_text("x\na\n")
+    for path in ("t0.parquet", "./t0.parquet", "../a?b*/t0.parquet"):
+        with open_table(path, "spark") as table:
+            assert table.rows == 1
+            assert len(table.sha256()) == 64
+    with open_table("t*.parquet", "spark") as table:
+        assert table.rows == 2
+        (here / "t1.parquet").unlink()
+        with pytest.raises(InvalidInput, match="must not change"):
+            table._engine.check_unchanged()
+    monkeypatch.chdir(tmp_path)
+    with open_table("t.csv", "spark") as table:
+        assert table.rows == 1
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_column_names_must_differ_in_spark_too(spark, tmp_path, kind):
     del spark  # the session that is used
@@ -292,3 +316,16 @@ def test_names_inside_structures_are_no_columns(tmp_path):
     pq.write_table(pa.table({"a": inner, "age": [1], "b": inner, "sex": ["x"]}), path)
     with open_table(path) as table:
         assert list(table.kinds) == ["a", "age", "b", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("wart", r"Did you mean 'ward'\?$"), ("xyz", r"The first are 'ward', 'age', 'sick'\.$")],
+)
+def test_an_unknown_column_is_told_with_those_that_there_are(name, told):
+    frame = pd.DataFrame({"ward": WARDS, "age": AGES, "sick": SICK})
+    with (
+        open_table(frame) as table,
+        pytest.raises(InvalidInput, match=rf"one of the table's 3; got '{name}'. {told}"),
+    ):
+        table.check_name(name)

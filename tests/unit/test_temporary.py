@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lowlift.temporary import temporary_beside
+from lowlift.temporary import is_abandoned, temporary_beside, temporary_table
 
 MAKE = """
 import sys
@@ -85,6 +85,18 @@ def test_a_folder_of_a_dead_process_is_removed_with_what_is_in_it(process, tmp_p
     (folder / "part-0.parquet").touch()
     temporary_beside(tmp_path / "safe.csv")
     assert not folder.exists()
+
+
+def test_a_table_of_a_dead_process_is_told_by_its_name(process):
+    mine, part = temporary_table(), process.made.name.split(".")[3]
+    theirs = f"lowlift_{part.replace('-', '_')}"
+    assert not is_abandoned(mine)
+    assert not is_abandoned(theirs)
+    process.kill()
+    process.wait()
+    assert is_abandoned(theirs)
+    for other in ("lowlift_0123456789abcdef", "lowlift_old_0123456789abcdef", f"{theirs}_2"):
+        assert not is_abandoned(other)
 
 
 def test_a_folder_that_is_not_there_is_no_error(tmp_path):

@@ -3,9 +3,11 @@
 import numpy as np
 
 import lowlift as ll
+from lowlift.guarantees import stopped_note
+from lowlift.report import page
 from lowlift.web.settings import Setting
 from lowlift.web.work import Counted, answer
-from lowlift.workflow import Asked, count_table
+from lowlift.workflow import Asked, count_table, report_of
 from people import write_parquet
 
 
@@ -17,7 +19,11 @@ def test_a_search_that_stopped_says_so_on_its_page(tmp_path):
     ll.random_response(ll.Joint.random(3, 30, seed=0), ll.LIP(0.3), gap=1e-2)  # compile
     setting = Setting("t", ("s",), ("x",), mechanism="random-response", seconds=0.1)
     found = answer(counted, setting, ll.LIP(0.3), lambda _: True)
-    assert "The search stopped at its time limit of 0.1 s" in found.html
+    # The sentence of the command line and of the report.
+    told = stopped_note(found.design.release.certificate, "")
+    assert told.startswith("The search stopped after 0.1 s: NMI 0.")
+    assert f"{told}</strong> More time may keep more: " in found.html
+    assert told in page(report_of(found.design))
     assert "search for 0.3 s" in found.html
 
 
@@ -30,7 +36,7 @@ def test_a_looser_bound_keeps_no_less_on_the_page(tmp_path):
     table = write_parquet(tmp_path / "t.parquet", {"s": ["a", "b"], "x": ["c", "d"]})
     _, spec = count_table(table, Asked(("s",), ("x",)))
     setting = Setting("t", ("s",), ("x",), mechanism="subset-merging")
-    pages = [answer(Counted(joint, spec), setting, bound, lambda _: True) for bound in bounds]
-    found = [page.design.release.audit.nmi for page in pages]
+    answers = [answer(Counted(joint, spec), setting, bound, lambda _: True) for bound in bounds]
+    found = [each.design.release.audit.nmi for each in answers]
     assert found[0] >= kept[0]
     assert found[1] >= found[0]

@@ -71,7 +71,7 @@ def test_auto_takes_the_best_that_the_size_allows():
     few = ll.Joint.from_counts(np.tile([[1, 2], [3, 1]], 30_000))
     chosen = choose("auto", few, ll.LIP(1.0))
     assert chosen.name == "random-response"
-    assert "60,000 symbols of X by 2 of S (2 with a P(s|x) of their own)" in chosen.reason
+    assert "60,000 symbols of X by 2 of S, with 2 different P(s|x)" in chosen.reason
     for size, name in ((18, "optimal-merging"), (19, "subset-merging")):
         chosen = choose("auto", table(5, size), ll.L1Lift(1.0, 1.0))
         assert chosen.name == name

@@ -7,7 +7,15 @@ import pytest
 
 import lowlift as ll
 from lowlift.errors import InvalidInput
-from lowlift.workflow import Asked, curves, parse_numbers, read_curve, tradeoff_curve, write_curve
+from lowlift.workflow import (
+    Asked,
+    curves,
+    parse_numbers,
+    read_curve,
+    report_of,
+    tradeoff_curve,
+    write_curve,
+)
 from people import COUNTS, DISEASES, WARDS, names, write_people
 
 ASKED = Asked(("disease",), ("ward",))
@@ -253,3 +261,14 @@ def test_the_order_of_budgets_does_not_matter():
     assert {(p.epsilon, p.mechanism, p.nmi) for p in up} == {
         (p.epsilon, p.mechanism, p.nmi) for p in down
     }
+
+
+def test_the_curve_of_a_report_keeps_no_less_at_a_looser_budget():
+    """By Algorithm 1 alone it would: what the page offers at a looser budget is not less."""
+    joint = ll.Joint.random(4, 10, seed=2)
+    points = report_of(ll.subset_merging(joint, ll.LIP(1.0))).points
+    for mechanism in {point.mechanism for point in points}:
+        kept = [point.nmi for point in points if point.mechanism == mechanism]
+        assert len(kept) > 5
+        assert kept == sorted(kept)
+    assert all(point.is_satisfied for point in points)

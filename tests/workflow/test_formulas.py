@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lowlift import LIP
+from lowlift import LIP, LowliftWarning
 from lowlift.tables import OutputColumn
 from lowlift.tables.formulas import escaped, formula_warnings
-from lowlift.workflow import Asked, Options, estimate_table, sanitize, verify
+from lowlift.workflow import Asked, Options, apply, design, estimate_table, sanitize, verify
 
 VALUES = ["=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "plain"]
 
@@ -57,6 +57,19 @@ def test_cells_that_are_not_escaped_are_told(table, tmp_path):
     column = OutputColumn("x", "text", ("=1",))
     assert formula_warnings([column], "safe.parquet") == ()
     assert formula_warnings([column], "postgresql://h/d?table=t.csv") == ()
+
+
+def test_apply_warns_of_them_before_it_writes(table, tmp_path):
+    made = design(table, Asked(("s",), ("x",), {}, "value"), LIP(2.0), encoding="values")
+    target = tmp_path / "safe.csv"
+    with pytest.raises(LowliftWarning, match="spreadsheet"):  # warnings are errors in tests
+        apply(table, made.release, str(target))
+    assert not target.exists()
+    with pytest.warns(LowliftWarning, match="^5 published values begin with =") as told:
+        apply(table, made.release, str(target))
+    assert told[0].filename == __file__
+    assert target.exists()
+    apply(table, made.release, str(tmp_path / "other.parquet"))
 
 
 def test_no_two_texts_become_one_and_numbers_stay():

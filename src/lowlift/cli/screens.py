@@ -42,7 +42,7 @@ __all__ = [
 
 THREATS = "What is promised, against whom, and what is not: lowlift explain promise"
 #: How a search is given more seconds.
-MORE_TIME = "--time-limit {seconds}"
+TIME_LIMIT = "--time-limit {seconds}"
 _ROWS = 12
 
 
@@ -288,28 +288,28 @@ def stopped_data(certificate: "Certificate | None") -> dict[str, Any]:
     return {
         "gap": gap,
         "stopped_after": certificate.stopped_after if certificate else None,
-        "stopped_note": stopped_note(certificate, MORE_TIME),
+        "stopped_note": stopped_note(certificate, TIME_LIMIT),
     }
 
 
 def _stopped(certificate: "Certificate | None") -> None:
     from lowlift.guarantees import stopped_note
 
-    note = stopped_note(certificate, MORE_TIME)
+    note = stopped_note(certificate, TIME_LIMIT)
     if note is not None:
         typer.echo(note)
 
 
 def curve_note(points: "Sequence[Point]", time_limit: float) -> str | None:
     """Return a sentence on the searches of a curve that were stopped; None when none was."""
+    from lowlift.guarantees import MORE_TIME
+
     count = sum(point.is_stopped for point in points)
     if not count:
         return None
-    longer = MORE_TIME.format(seconds=max(1, math.ceil(3 * time_limit)))
-    return (
-        f"{count} of {len(points)} searches stopped after {time_limit:.3g} s. "
-        f"More time may keep more: try {longer}."
-    )
+    longer = TIME_LIMIT.format(seconds=max(1, math.ceil(3 * time_limit)))
+    stopped = f"{count} of {len(points)} searches stopped after {time_limit:.3g} s."
+    return f"{stopped} {MORE_TIME} try {longer}."
 
 
 def receipt_screen(receipt: "Receipt") -> None:

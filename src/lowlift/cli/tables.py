@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from warnings import catch_warnings, simplefilter
 
 import typer
 
 from lowlift.cli import options as o
 from lowlift.cli.reports import Pages
+from lowlift.errors import LowliftWarning
 
 if TYPE_CHECKING:
     from lowlift.certificates import State
@@ -257,20 +259,20 @@ def apply(
     from lowlift.cli import screens
     from lowlift.release import Release
     from lowlift.workflow import apply as run
-    from lowlift.workflow.applying import warnings_of
 
     options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)
     options = replace(options, accept_unchecked=accept_unchecked)
     designed = Release.from_json(release)
-    with _drawing(json) as progress:
+    with _drawing(json) as progress, catch_warnings(record=True) as found:
+        simplefilter("always", LowliftWarning)
         receipt = run(source, designed, out, options, engine=engine, progress=progress)
-    warnings = warnings_of(designed, out)
+    told = [str(each.message) for each in found if issubclass(each.category, LowliftWarning)]
     if json:
-        screens.print_json(asdict(receipt) | {"warnings": warnings})
+        screens.print_json(asdict(receipt) | {"warnings": told})
         return
     screens.receipt_screen(receipt)
     typer.echo(screens.THREATS)
-    screens.warn(warnings)
+    screens.warn(told)
 
 
 def sanitize(

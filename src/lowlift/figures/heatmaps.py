@@ -28,7 +28,7 @@ _RASTER = 51
 #: A number is written into each cell up to this many columns and rows.
 _WRITTEN = (16, 14)
 #: Inches: a letter, the colour bar, the room for it and its words, a line of its words.
-_LETTER, _BAR_WIDTH, _BAR_ROOM, _LINE = 0.074, 0.14, 1.3, 0.145
+_LETTER, _BAR_WIDTH, _BAR_ROOM, _LINE = 0.074, 0.14, 1.5, 0.145
 _STEPS = 65
 #: The colours end at this many budgets, or at a factor of 3 if that is more.
 _BUDGETS, _LEAST = 3.0, math.log(3)

@@ -103,8 +103,8 @@ def riskiest(
         row = [
             cell(shown(raw.joint.x_labels[x])),
             percent(float(raw.p_y[x])),
-            f"{times(float(lifts[high]))} {s_labels[high]}",
-            f"{times(float(lifts[low]))} {s_labels[low]}",
+            f"{s_labels[high]}: {times(float(lifts[high]))}",
+            f"{s_labels[low]}: {times(float(lifts[low]))}",
         ]
         if is_judged:
             row.append("yes" if raw.allowed[x] else "no")

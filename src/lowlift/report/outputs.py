@@ -58,7 +58,7 @@ def public_channel_table(book: Codebook) -> Table:
         if is_told:  # else in the order of X: the likeliest first would tell too
             pairs.sort(key=lambda pair: -pair[1][0])
         words = [
-            f"{name} {100 * low:.6g}% to {100 * high:.6g}%" if is_told and pairs[1:] else name
+            f"{name} ({100 * low:.6g}% to {100 * high:.6g}%)" if is_told and pairs[1:] else name
             for name, (low, high) in pairs[:_MEMBERS]
         ]
         rows.append((cell(text), "; ".join(_cut(words, len(pairs)))))
@@ -77,7 +77,7 @@ def _mixture(names: list[str], shares: Floats) -> str:
     if len(names) == 1:
         return names[0]
     order = np.argsort(-shares, kind="stable")[:_MEMBERS].tolist()
-    words = [f"{names[k]} {percent(float(shares[k]))}" for k in order]
+    words = [f"{names[k]} ({percent(float(shares[k]))})" for k in order]
     return "; ".join(_cut(words, len(names)))
 
 

@@ -11,7 +11,7 @@ from lowlift.errors import InvalidInput
 from lowlift.tables.alias import AliasTable, key_text
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
-from lowlift.tables.engines import Engine, RowPlan
+from lowlift.tables.engines import Engine, RowPlan, refuse_ids
 from lowlift.tables.outputs import Applied, Output
 from lowlift.tables.sources import file_format
 from lowlift.tables.staging import ReadBack, Staged, read_back
@@ -46,8 +46,8 @@ def staged(
         if counts is None:
             counts = table.count(draw.columns, missing=draw.missing)
         rows, unseen = _rows_per_symbol(draw, counts)
-        if draw.id is not None:
-            _check_ids(engine, draw.id)
+        if draw.id is not None and not (engine.checks_ids_drawn and _is_by_row(draw, output)):
+            refuse_ids(*engine.ids(draw.id))
         written = _write(engine, draw, output, target, rows, progress)
         expected = counts.rows - unseen
         if sum(written) != expected or counts.rows + counts.dropped != table.rows:
@@ -122,13 +122,10 @@ def _rows_per_symbol(draw: Draw, counts: Counts) -> tuple[list[int], int]:
     return rows, unseen
 
 
-def _check_ids(engine: Engine, name: str) -> None:
-    rows, present, different = engine.ids(name)
-    if present < rows or different < present:
-        raise InvalidInput(
-            f"ids must be present and different; column {name!r} has {rows - present} missing and "
-            f"{present - different} repeated ones in {rows} rows. Use a column that has neither."
-        )
+def _is_by_row(draw: Draw, output: Output) -> bool:
+    """Tell whether the engine draws row by row; a function of x needs no draws, keyed or not."""
+    is_random = draw.id is not None and draw.channel.denominator > 1
+    return bool(output.keep) or output.keep_order or is_random
 
 
 def _write(
@@ -146,8 +143,7 @@ def _write(
         written = target.write_rows(_row_plan(draw, output.keep, order))
         progress(steps, steps)
         return list(written)
-    # A function of x needs no randomness, keyed or not.
-    if draw.id is None or draw.channel.denominator == 1:
+    if not _is_by_row(draw, output):
         drawn = rows_per_output(
             draw.channel, rows, draw.seed, lambda done: progress(done, steps)
         ).tolist()

@@ -29,8 +29,8 @@ __all__ = [
 Number: TypeAlias = int | float
 
 _FORMS = (
-    "age=0,18,30,45 (edges), age=width:10, class=each, age=quantiles:4, and for dates born=month, "
-    "quarter, year or day, born=width:7 (days) or born=2024-01-01,2024-07-01"
+    "edges (0,18,30,45), width:10, each or quantiles:4; of dates month, quarter, year, day, "
+    "width:7 (days) or 2024-01-01,2024-07-01"
 )
 #: Whole numbers that a float holds exactly; the numerator and denominator of a width stay below.
 _EXACT = 1 << 53
@@ -265,21 +265,34 @@ def parse_bins(text: str) -> tuple[str, Bins]:
     ('born', Calendar(unit='month'))
     """
     name, equals, form = text.rpartition("=")
-    kind, colon, size = form.strip().partition(":")
     if not equals or not name:
-        raise InvalidInput(f"bins must be written COLUMN=BINS, such as {_FORMS}; got {text!r}.")
+        raise InvalidInput(
+            f"bins must be written COLUMN=BINS, such as age=width:10; got {text!r}. "
+            f"BINS may be {_FORMS}."
+        )
+    return name, as_bins(name, form)
+
+
+def _bins_of(name: str, form: str) -> Bins:
+    kind, colon, size = form.strip().partition(":")
     if kind == "each" and not colon:
-        return name, Each()
+        return Each()
     if kind in {"day", "month", "quarter", "year"} and not colon:
-        return name, Calendar(kind)
+        return Calendar(kind)
     if re.match(r"\s*\d{4}-\d", form):
-        return name, DateEdges(tuple(part.strip() for part in form.split(",")))
-    if kind == "width" and colon:
-        return name, Width(_parsed(size, text))
-    if kind == "quantiles" and colon:
-        parts = _parsed(size, text)
-        return name, Quantiles(parts if isinstance(parts, int) else 0)
-    return name, Edges(tuple(_parsed(part, text) for part in form.split(",")))
+        return DateEdges(tuple(part.strip() for part in form.split(",")))
+    try:
+        if kind == "width" and colon:
+            return Width(_parsed(size))
+        if kind == "quantiles" and colon:
+            parts = _parsed(size)
+            return Quantiles(parts if isinstance(parts, int) else 0)
+        return Edges(tuple(map(_parsed, form.split(","))))
+    except InvalidInput:
+        raise
+    except ValueError:
+        pass
+    raise InvalidInput(f"bins of {name!r} must be {_FORMS}; got {form.strip()!r}.")
 
 
 def as_bins(name: str, value: Any) -> Bins:
@@ -298,7 +311,7 @@ def as_bins(name: str, value: Any) -> Bins:
     if isinstance(value, Bins):
         return value
     if isinstance(value, str):
-        return parse_bins(f"{name}={value}")[1]
+        return _bins_of(name, value)
     if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
         raise InvalidInput(
             f"bins of {name!r} must be edges, or a text such as 'width:10'; "
@@ -319,16 +332,11 @@ def as_bins_by_name(given: Any) -> dict[str, Bins]:
     return {name: as_bins(name, value) for name, value in given.items()}
 
 
-def _parsed(part: str, text: str) -> Number:
+def _parsed(part: str) -> Number:
     try:
         return int(part)
     except ValueError:
-        pass
-    try:
         return float(part)
-    except ValueError:
-        pass
-    raise InvalidInput(f"bins must be numbers, or days of a calendar: {_FORMS}; got {text!r}.")
 
 
 def _number(value: Any, what: str) -> Number:

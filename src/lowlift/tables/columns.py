@@ -68,8 +68,8 @@ class Column:
                 "none.",
                 advice="bins",
                 column=self.name,
-                example="0,18,30" if whole else "0,1.5",
-                forms="'width:10' or 'each'" if whole else "'width:1'",
+                example="0,18,30" if whole else "width:1",
+                forms="'width:10' or 'each'" if whole else "'0,1.5'",
             )
         if self.kind not in NUMERIC and self.bins is not None:
             raise InvalidInput(
@@ -79,17 +79,16 @@ class Column:
         if isinstance(self.bins, DateBins):
             raise InvalidInput(
                 f"column {self.name!r} holds numbers ({self.kind}), so its bins must be numbers; "
-                "got days of a calendar. Use edges or a width, such as "
-                f"{self.name}=width:1."
+                "got days of a calendar. Use edges or a width, such as width:1."
             )
         if self.kind == "real" and isinstance(self.bins, Each):
             raise InvalidInput(
                 f"column {self.name!r} holds real numbers, so each value cannot be a symbol. "
-                f"Use edges or a width, such as {self.name}=width:1."
+                "Use a width or edges, such as width:1."
             )
 
     def _check_date_bins(self) -> None:
-        forms = f"{self.name}=month, =quarter, =year, =width:7 (days) or =2024-01-01,2024-07-01"
+        forms = "month, quarter, year, width:7 (days) or 2024-01-01,2024-07-01"
         if isinstance(self.bins, Width) and isinstance(self.bins.width, int):
             object.__setattr__(self, "bins", Days(self.bins.width))
         if self.bins is None and self.kind == "timestamp":

@@ -231,20 +231,14 @@ def symbols(
     *,
     row: str | None,
     keep: Sequence[str] = (),
-    drop_missing: bool = False,
 ) -> exp.Select:
     """Return what a row is drawn by: its symbols c0, c1, ..., what is kept, its id as text in t."""
-    places = [f"c{k}" for k in range(len(columns))]
     identity = [] if row is None else [exp.cast(named(row), "text").as_("t")]
-    values = exp.select(
-        *(symbol(c, dialect).as_(place) for c, place in zip(columns, places, strict=True)),
+    return exp.select(
+        *(symbol(column, dialect).as_(f"c{k}") for k, column in enumerate(columns)),
         *(named(name).as_(f"k{k}") for k, name in enumerate(keep)),
         *identity,
     ).from_(table.copy())
-    if not drop_missing:
-        return values
-    whole = exp.select("*").from_(values.subquery("v"))
-    return whole.where(*(exp.Not(this=named(place).is_(exp.null())) for place in places))
 
 
 def drawn(

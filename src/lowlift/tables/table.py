@@ -245,10 +245,11 @@ class Table:
     def check_name(self, name: str) -> None:
         """Refuse a name that is no column, and say which ones come close."""
         if name not in self.kinds:
-            close = get_close_matches(name, self.kinds, n=3, cutoff=0.5) or list(self.kinds)[:8]
+            close = get_close_matches(name, self.kinds, n=3, cutoff=0.5)
+            shown = ", ".join(map(repr, close or list(self.kinds)[:8]))
             raise InvalidInput(
                 f"a column must be one of the table's {len(self.kinds)}; got {name!r}. "
-                f"There are {', '.join(map(repr, close))}."
+                f"{'Did you mean' if close else 'The first are'} {shown}{'?' if close else '.'}"
             )
 
     def check_column(self, column: Column) -> None:

@@ -105,10 +105,11 @@ async def look(request: Request, session: InSession) -> Response:
         # The form shows what can be shown; the result says what is wrong.
         setting, fault = Setting(request.query_params.get("table", "")), said(error)
     if is_part:
-        part = await _result(session, setting, pinned, fault, is_part=True)
+        part, line = await _result(session, setting, pinned, fault)
         address = f"/look?{setting.query}{_pins(pinned)}"
         headers = {} if fault else {"HX-Replace-Url": address}
-        return HTMLResponse(part, headers=headers)
+        # The line beside the form is of this setting too, and empty while there is no verdict.
+        return HTMLResponse(show("brief.html", line=line) + part, headers=headers)
     table = session.table(setting.table)
     job = inspect(session, setting.table)
     if not await job.wait(PATIENCE):
@@ -117,7 +118,7 @@ async def look(request: Request, session: InSession) -> Response:
     if job.state != "done":
         raise InvalidInput(job.error)
     rows, columns = job.result
-    part = await _result(session, setting, pinned, fault)
+    part, _ = await _result(session, setting, pinned, fault)
     return HTMLResponse(
         show(
             "look.html",
@@ -144,19 +145,17 @@ async def _result(
     setting: Setting,
     pinned: Sequence[Setting],
     fault: str,
-    *,
-    is_part: bool = False,
-) -> str:
-    """Return the part of a page that depends on the setting."""
+) -> tuple[str, str]:
+    """Return the part of a page that depends on the setting, and its verdict in a line."""
     if fault:
-        return show("problem.html", message=fault)
+        return show("problem.html", message=fault), ""
     if not setting.is_chosen:
-        return show("choose.html")
+        return show("choose.html"), ""
     part = await part_of(session, setting, f"/look?{setting.query}{_pins(pinned)}")
     if isinstance(part, str):
-        return part
+        return part, ""
     pins = [other.query for other in pinned if other != setting][-(MOST_PINNED - 1) :]
-    return show(
+    result = show(
         "result.html",
         setting=setting,
         answer=part,
@@ -164,8 +163,8 @@ async def _result(
         comparison=urlencode([("setting", query) for query in (*pins, setting.query)]),
         columns=inspect(session, setting.table).result,
         times=session.n_published(setting.table),
-        is_part=is_part,
     )
+    return result, part.line
 
 
 @router.get("/pictures")

@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl, urlencode
 
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
-from lowlift.tables import parse_bins
 from lowlift.tables.columns import MISSING
 from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
 
@@ -114,8 +113,7 @@ class Setting:
 
     def asked(self) -> Asked:
         """Return the columns as the workflow takes them."""
-        parsed = (parse_bins(f"{name}={text}") for name, text in self.bins)
-        return Asked(self.sensitive, self.released, dict(parsed), self.missing)
+        return Asked(self.sensitive, self.released, dict(self.bins), self.missing)
 
     def bound(self) -> Criterion:
         """Return the criterion with its budgets."""

@@ -7,15 +7,14 @@ from typing import Any
 
 from lowlift import workflow
 from lowlift.audit import audit
-from lowlift.certificates import State
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.figures.page import render
 from lowlift.files import write_text
+from lowlift.guarantees import MORE_TIME, stopped_note
 from lowlift.joint import Joint
 from lowlift.report import Report, page
 from lowlift.report.wording import percent
-from lowlift.rounding import percent_at_most
 from lowlift.web.jobs import Tell
 from lowlift.web.places import place_of
 from lowlift.web.settings import MOST_SECONDS, Setting
@@ -102,15 +101,6 @@ def _report(made: Design, setting: Setting, points: Any = ()) -> Report:
 
 def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> Answer:
     """Design a release and say what it promises; the raw table's verdict comes with it."""
-    ends = "at its time limit"
-
-    def told(state: State) -> bool:
-        nonlocal ends
-        goes_on = tell(tuple(state))
-        if not goes_on:
-            ends = "when you stopped it"
-        return goes_on
-
     made = workflow.design_counted(
         counted.joint,
         counted.spec,
@@ -118,16 +108,15 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
         mechanism=setting.mechanism,
         encoding=setting.encoding or None,
         time_limit=setting.seconds,
-        progress=told,
+        progress=lambda state: tell(tuple(state)),
         is_monotone=True,  # a slider moved to a looser bound must not lose information
     )
-    proof = made.release.certificate
     facts = {
         "report": _report(made, setting),
         "made": made,
         "kept": percent(made.encoded.nmi),
-        "ends": ends if proof and proof.is_stopped else "",
-        "most": percent_at_most(proof.upper_bound) if proof else "",
+        "stopped": stopped_note(made.release.certificate, ""),
+        "more_time": MORE_TIME,
         "setting": setting,
         "longer": replace(setting, seconds=min(3 * setting.seconds, MOST_SECONDS)),
     }

@@ -3,6 +3,7 @@
 import json
 import platform
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -12,7 +13,7 @@ from typing import Any
 from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
 from lowlift.encodings import Encoded, published
-from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.joint import Joint, Label
 from lowlift.release import Release
 from lowlift.tables import (
@@ -50,7 +51,6 @@ __all__ = [
     "first_broken",
     "output_columns",
     "receipt_path",
-    "warnings_of",
 ]
 
 RECEIPT_FORMAT, RECEIPT_VERSION = "lowlift-receipt", 1
@@ -201,12 +201,20 @@ def apply(
         When the bound does not hold, for the release or on this table, or cannot be checked here.
     InvalidInput
         For a table, column or output that does not fit.
+
+    Warns
+    -----
+    LowliftWarning
+        For values in a CSV that a spreadsheet would run as formulas.
     """
     options = options or Options()
     receipt_file = receipt_path(target)
     if receipt_file.exists() and not options.force:
         raise InvalidInput(f"{receipt_file.name} exists.", advice="overwrite")
     encoded, spec = published(release), Spec.from_dict(release.table)
+    # Before anything is written: a warning may be made an error.
+    for line in formula_warnings(output_columns(encoded, spec), target):
+        warnings.warn(line, LowliftWarning, stacklevel=2)
     with (
         open_table(source, engine) as table,
         drawn(table, encoded, spec, target, options, progress=progress) as (written, receipt),
@@ -214,12 +222,6 @@ def apply(
     ):
         commit(written, files, force=options.force)
     return receipt
-
-
-def warnings_of(release: Release, target: str) -> tuple[str, ...]:
-    """Return what to know before a table that was published by `apply` is passed on."""
-    columns = output_columns(published(release), Spec.from_dict(release.table))
-    return formula_warnings(columns, target)
 
 
 @contextmanager

@@ -219,7 +219,11 @@ def _published(
         return [Check("it has the released columns and no others", is_ok=False, detail=words)]
     expected = {column.name for column in output_columns(encoded, spec)} | kept
     extra = set(found.names) ^ expected
-    words = f"{len(extra)} differ" if extra else f"{len(expected)}"
+    words = (
+        f"{len(extra)} differ"
+        if extra
+        else f"{len(expected)} column{'s' if len(expected) > 1 else ''}"
+    )
     checks = [Check("it has the released columns and no others", not extra, words)]
     if extra:
         return checks

@@ -136,7 +136,7 @@ def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
     if is_convex and cells > _MOST_CELLS["random-response"]:
         _refuse_hours(size, seconds)
         count = len(Classes(joint))  # what the optimum is searched on
-        different, size = count * joint.n_s, f"{size} ({count:,} with a P(s|x) of their own)"
+        different, size = count * joint.n_s, f"{size}, with {count:,} different P(s|x)"
     if name != "auto":
         most = _MOST_CELLS.get(name)
         used = different if name == "random-response" else cells

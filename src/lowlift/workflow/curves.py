@@ -165,6 +165,7 @@ def tradeoff_of(
     splits: Sequence[float] = (0.5,),
     alpha: float | None = None,
     time_limit: float = 60.0,
+    is_monotone: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Point]:
     """Run every mechanism at every budget; every release is audited.
@@ -180,6 +181,8 @@ def tradeoff_of(
         same split.
     time_limit
         Seconds for each search, which then gives the best so far.
+    is_monotone
+        Let every mechanism keep no less than at a tighter budget, as "auto" does.
     progress
         Called with the number of releases done and in all; returning False stops the sweep, which
         then has the points so far.
@@ -194,7 +197,7 @@ def tradeoff_of(
         start = time.perf_counter()
         chosen = choose(name, joint, bound.criterion)
         release = released_by(chosen, joint, bound.criterion, time_limit=time_limit)
-        if chosen.is_auto:
+        if chosen.is_auto or is_monotone:
             key = name, str(bound.split)
             release = best[key] = _better(release, best.get(key))
         points[k] = _point(chosen.name, release, bound, time.perf_counter() - start)

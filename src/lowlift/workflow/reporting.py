@@ -217,18 +217,15 @@ def _points_around(release: Release) -> list[Point]:
     mechanisms = ["subset-merging", "watchdog"]
     if joint.n_x <= _SMALL and joint.n_x * joint.n_s <= _CELLS:
         mechanisms.insert(0, "optimal-merging")
-    found: list[Point] = []
-    # Budget by budget, so that running out of time leaves every mechanism with the same ones.
-    for epsilon in epsilons:
-        found += tradeoff_of(
-            joint,
-            criterion=criterion,
-            mechanisms=mechanisms,
-            epsilons=[epsilon],
-            time_limit=_SECONDS / 8,
-        )
-        if time.perf_counter() > end:
-            break
+    found = tradeoff_of(
+        joint,
+        criterion=criterion,
+        mechanisms=mechanisms,
+        epsilons=epsilons,
+        time_limit=_SECONDS / 8,
+        is_monotone=True,
+        progress=lambda done, _: done % len(mechanisms) != 0 or time.perf_counter() < end,
+    )
     return sorted(found, key=lambda point: (mechanisms.index(point.mechanism), point.epsilon))
 
 

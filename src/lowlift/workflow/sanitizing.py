@@ -85,8 +85,8 @@ def sanitize(
     Cost
         The table is read once and its files are hashed once: by a count or, where rows are drawn
         one by one (a key, kept columns or a kept order), into a private copy. PostgreSQL copies
-        nothing and reads such rows three times, four with a key and kept columns, once more for
-        a view. Verifying reads the output.
+        nothing and reads such rows twice, three times with kept columns, once more for a view.
+        Verifying reads the output.
     """
     options = Options() if options is None else options
     check_instance(options, Options, "options")

@@ -8,13 +8,13 @@ from typing import Any, Protocol, TypeAlias
 import numpy.typing as npt
 from sqlglot import exp
 
-from lowlift.errors import MissingExtra
+from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Dialect, DrawingDialect, Expression
 from lowlift.tables.queries import drawn
 from lowlift.tables.sources import DatabaseFile, Files, Frame, PostgresTable, Source
 
-__all__ = ["Engine", "RowPlan", "Rows", "Spool", "Values", "open_engine"]
+__all__ = ["Engine", "RowPlan", "Rows", "Spool", "Stamps", "Values", "open_engine", "refuse_ids"]
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 #: What is bound to a query, by name.
@@ -79,6 +79,27 @@ class Spool:
     path: Path
 
 
+class Stamps:
+    """The files of a table as they were when it was opened."""
+
+    def __init__(self, paths: Sequence[Path], about: str) -> None:
+        self._paths, self._about = paths, about
+        self._before = self._found()
+
+    def _found(self) -> list[tuple[int, int, int]]:
+        stats = [path.stat() for path in self._paths]
+        return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
+
+    def check(self) -> None:
+        """Refuse files that changed since."""
+        try:
+            same = self._found() == self._before
+        except OSError:
+            same = False
+        if not same:
+            raise InvalidInput(f"a table must not change while it is read; {self._about} did.")
+
+
 class Engine(Protocol):
     """An open table in the engine that holds it.
 
@@ -92,6 +113,8 @@ class Engine(Protocol):
     has_order: bool
     #: Whether it reads the same each time; views and frames may be computed anew for each query.
     is_steady: bool
+    #: Whether `tally` and `spool` refuse bad ids themselves, in the rows that they read anyway.
+    checks_ids_drawn: bool
     #: How the table is called in a query.
     table: Expression
 
@@ -125,6 +148,15 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give back connections and temporary files."""
+
+
+def refuse_ids(rows: int, present: int, different: int) -> None:
+    """Refuse ids of which some are missing or repeated, by the counts of `Engine.ids`."""
+    if present < rows or different < present:
+        raise InvalidInput(
+            f"ids must be present and different; the id column has {rows - present} missing and "
+            f"{present - different} repeated ones in {rows} rows. Use a column that has neither."
+        )
 
 
 def open_engine(source: Source) -> Engine:

@@ -17,7 +17,7 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
 from lowlift.tables.dialects import DUCKDB, Expression, call, number
-from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.engines import RowPlan, Rows, Spool, Stamps, Values
 from lowlift.tables.engines.sandbox import Sandbox, said
 from lowlift.tables.outputs import INTEGER_TYPES
 from lowlift.tables.queries import bound, by_output, in_order, named
@@ -153,6 +153,7 @@ class DuckDB:
     """A table that DuckDB reads (see `Engine`)."""
 
     dialect = DUCKDB
+    checks_ids_drawn = False
 
     def __init__(self, source: Files | DatabaseFile | Frame) -> None:
         self.source = source
@@ -164,7 +165,7 @@ class DuckDB:
         self._opaque: dict[str, str] = {}
         # A database file is locked while it is attached; other files may change.
         self._files = source.paths if isinstance(source, Files) else ()
-        self._stamps = self._stamped()
+        self._stamps = Stamps(self._files, self.description)
         self.sandbox = Sandbox(self._allowed(), self.description)
         self.table: Expression = exp.Table(this=exp.to_identifier("source", quoted=True))
         try:
@@ -364,18 +365,9 @@ class DuckDB:
         """Write the rows of a plan to a private Parquet file."""
         return spool_rows(self.sandbox, self.table, plan, self.sandbox.folder)
 
-    def _stamped(self) -> list[tuple[int, int, int]]:
-        stats = [path.stat() for path in self._files]
-        return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
-
     def check_unchanged(self) -> None:
         """Refuse files that changed since the table was opened."""
-        try:
-            same = self._stamped() == self._stamps
-        except OSError:
-            same = False
-        if not same:
-            raise InvalidInput(f"a table must not change while it is read; {self.description} did.")
+        self._stamps.check()
 
     def sha256(self) -> str | None:
         """Return the digest of the files, one after the other in sorted order."""

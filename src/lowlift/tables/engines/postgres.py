@@ -18,7 +18,7 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, POSTGRES, Expression, call
-from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.engines import RowPlan, Rows, Spool, Values, refuse_ids
 from lowlift.tables.engines.duckdb import drawing, read_csv, spool_rows
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.engines.sandbox import Sandbox
@@ -221,6 +221,7 @@ class Postgres:
 
     dialect = POSTGRES
     has_order = False
+    checks_ids_drawn = True
 
     def __init__(self, source: PostgresTable) -> None:
         self.source = source
@@ -311,7 +312,8 @@ def _drawn_here(
     """Lend the symbols, ids and kept columns of a table's rows to DuckDB, and the plan for them.
 
     The key must not reach the server, whose log may hold every bound value. So the server sends
-    what a row is drawn by, and the digests are computed in this process.
+    what a row is drawn by, and the digests are computed in this process. The ids of all rows are
+    checked here too, as the texts that are hashed: the server need not read them a second time.
     """
     sandbox = Sandbox([], session.about)
     try:
@@ -321,26 +323,21 @@ def _drawn_here(
         read = dict.fromkeys(names, "VARCHAR") | dict(zip(kept, types, strict=True))
         if plan.id is not None:
             read["t"] = "VARCHAR"
-        query = symbols(
-            plan.columns,
-            table,
-            POSTGRES,
-            row=plan.id,
-            keep=plan.keep,
-            drop_missing=plan.drop_missing,
-        )
+        query = symbols(plan.columns, table, POSTGRES, row=plan.id, keep=plan.keep)
         with place.open("wb") as file:
             session.copy_out(query, file)
         scan = DUCKDB.sql(exp.select("*").from_(read_csv([str(place)], ",", read)))
         sandbox.run(f"CREATE TEMP VIEW sent AS {scan}")
+        sent = exp.to_table("sent")
+        if plan.id is not None:
+            refuse_ids(*sandbox.run(id_faults("t", sent))[0])
         local = replace(
             plan,
             columns=tuple(Column(name, "text") for name in names),
             id=None if plan.id is None else "t",
             keep=tuple(kept),
-            drop_missing=False,
         )
-        yield sandbox, exp.to_table("sent"), local
+        yield sandbox, sent, local
     finally:
         sandbox.close()
 

@@ -25,12 +25,12 @@ from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import SPARK, Expression, call
-from lowlift.tables.engines import RowPlan, Rows, Spool, Values
+from lowlift.tables.engines import RowPlan, Rows, Spool, Stamps, Values
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.queries import by_output, id_faults, named
 from lowlift.tables.sources import Frame, SparkTable, refuse_repeated, split_name
 
-__all__ = ["CSV", "Spark", "local_files", "refusing"]
+__all__ = ["CSV", "Spark", "hadoop", "local_files", "refusing"]
 
 _KINDS = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
@@ -90,6 +90,11 @@ def said(condition: str, about: str) -> str:
         return f"{about} must be well-formed; Spark found a record that is not."
     if condition in {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND"}:
         return f"the table must exist; Spark does not find {about}."
+    if condition == "LOCATION_ALREADY_EXISTS":
+        return (
+            f"{about} must have a free place in Spark's warehouse; a folder of its name is there, "
+            "of a table that the catalog does not know. Remove the folder, or choose another name."
+        )
     return f"{about} could not be read or written by Spark ({condition})."
 
 
@@ -98,6 +103,7 @@ class Spark:
 
     dialect = SPARK
     has_order = False
+    checks_ids_drawn = False
 
     def __init__(self, source: SparkTable | Frame) -> None:
         self.source = source
@@ -115,7 +121,7 @@ class Spark:
                 name: _KINDS.get(shown.partition("(")[0], "other")
                 for name, shown in self.frame.dtypes
             }
-            self._stamps = self._stamped()
+            self._stamps = Stamps(self.files, self.description)
         except BaseException:
             self.close()
             raise
@@ -126,9 +132,27 @@ class Spark:
         if source.format == "table":
             parts = [exp.to_identifier(part, quoted=True) for part in split_name(source.name)]
             return self.session.table(".".join(map(SPARK.sql, parts)))
+        path = self._from_here(source.name)
         if source.format == "parquet":
-            return self.session.read.parquet(source.name)
-        return self._read_csv(source.name)
+            return self.session.read.parquet(path)
+        return self._read_csv(path)
+
+    def _from_here(self, path: str) -> str:
+        """Return a relative path as an absolute one: Java's working directory may be another.
+
+        Where another file system than this machine's is Spark's default, it is left as it is.
+        """
+        if path.startswith("/") or urlsplit(path).scheme:
+            return path
+        found = hadoop(self.session)
+        if found is None:
+            return path
+        files, configuration = found
+        if files.FileSystem.getDefaultUri(configuration).getScheme() != "file":
+            return path
+        # Only the path that was given is a pattern.
+        here = re.sub(r"([\\\[\]{}*?])", r"\\\1", str(Path.cwd()))
+        return f"{here}/{path}"
 
     def _read_csv(self, path: str) -> DataFrame:
         """Read a CSV so that "" is a text, 007 stays 007, and a broken record is an error."""
@@ -227,18 +251,9 @@ class Spark:
             ".csv or to table:NAME only. Choose such an output."
         )
 
-    def _stamped(self) -> list[tuple[int, int, int]]:
-        stats = [path.stat() for path in self.files]
-        return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
-
     def check_unchanged(self) -> None:
         """Refuse local files that changed since the table was opened."""
-        try:
-            same = self._stamped() == self._stamps
-        except OSError:
-            same = False
-        if not same:
-            raise InvalidInput(f"a table must not change while it is read; {self.description} did.")
+        self._stamps.check()
 
     def sha256(self) -> str | None:
         """Return the digest of local input files, one after the other in sorted order."""
@@ -254,6 +269,15 @@ class Spark:
             return
         for name in self._views:
             self.session.catalog.dropTempView(name)
+
+
+def hadoop(session: SparkSession) -> tuple[Any, Any] | None:
+    """Return Hadoop's package of file systems and its configuration; None for Spark Connect."""
+    try:
+        context: Any = session.sparkContext
+        return context._jvm.org.apache.hadoop.fs, context._jsc.hadoopConfiguration()  # noqa: SLF001 (there is no other way)
+    except (AttributeError, PySparkException):
+        return None
 
 
 @contextmanager

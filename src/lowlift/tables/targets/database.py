@@ -19,7 +19,7 @@ from lowlift.tables.outputs import Output
 from lowlift.tables.sources import DatabaseFile
 from lowlift.tables.targets import reading
 from lowlift.tables.targets.files import refuse_existing
-from lowlift.tables.targets.loading import load_codes, load_spool, outputs_counted, published
+from lowlift.tables.targets.loading import load_codes, load_spool, published
 
 __all__ = ["DatabaseTarget"]
 
@@ -113,8 +113,7 @@ class DatabaseTarget:
             if self.shared:
                 self.shared.detach()
             sandbox = self._open([spool.path])
-            load_spool(sandbox, spool)
-            counts = outputs_counted(sandbox, len(self.output.columns[0].texts))
+            counts = load_spool(sandbox, spool, self.output)
             self._create(sandbox)
         finally:
             spool.path.unlink()

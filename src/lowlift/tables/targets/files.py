@@ -22,7 +22,6 @@ from lowlift.tables.targets import refuse_input
 from lowlift.tables.targets.loading import (
     load_codes,
     load_spool,
-    outputs_counted,
     published,
 )
 
@@ -67,8 +66,7 @@ class FileTarget:
         spool = self.engine.spool(plan)
         try:
             self.sandbox = Sandbox([self.temporary, spool.path], Path(self.output.target).name)
-            load_spool(self.sandbox, spool)
-            counts = outputs_counted(self.sandbox, len(self.output.columns[0].texts))
+            counts = load_spool(self.sandbox, spool, self.output)
             self._copy(self.sandbox)
         finally:
             spool.path.unlink()

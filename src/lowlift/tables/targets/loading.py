@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
@@ -13,7 +12,7 @@ from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import by_output, named
 
-__all__ = ["load_codes", "load_spool", "outputs_counted", "published"]
+__all__ = ["load_codes", "load_spool", "published"]
 
 _ROWS = exp.Table(this=exp.to_identifier("rows", quoted=True))
 _OUTPUTS = exp.Table(this=exp.to_identifier("outputs", quoted=True))
@@ -24,19 +23,15 @@ def load_codes(sandbox: Sandbox, codes: npt.NDArray[Any]) -> None:
     sandbox.register("rows", {"y": codes})
 
 
-def load_spool(sandbox: Sandbox, spool: Spool) -> None:
-    """Let the sandbox read the rows of a spool."""
+def load_spool(sandbox: Sandbox, spool: Spool, output: Output) -> list[int]:
+    """Let the sandbox read the rows of a spool; return how many each output has."""
     scan = read_parquet([sandbox.link(spool.path, "spool.parquet")])
     query = DUCKDB.sql(exp.select("*").from_(scan))
     sandbox.run(f"CREATE TEMP VIEW {DUCKDB.sql(_ROWS)} AS {query}")
-
-
-def outputs_counted(sandbox: Sandbox, outputs: int) -> list[int]:
-    """Return how many loaded rows each output has."""
-    counts = np.zeros(outputs, np.int64)
+    counts = [0] * len(output.columns[0].texts)
     for y, rows in sandbox.run(by_output(exp.select(named("y")).from_(_ROWS))):
-        counts[y] = rows
-    return [int(rows) for rows in counts]
+        counts[y] = int(rows)
+    return counts
 
 
 def published(sandbox: Sandbox, output: Output) -> exp.Select:

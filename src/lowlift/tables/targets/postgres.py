@@ -25,7 +25,7 @@ from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named, symbols
 from lowlift.tables.sources import PostgresTable
 from lowlift.tables.targets import reading
-from lowlift.tables.targets.loading import load_spool, outputs_counted, published
+from lowlift.tables.targets.loading import load_spool, published
 
 __all__ = ["PostgresTarget"]
 
@@ -125,23 +125,16 @@ class PostgresTarget:
 
     def _rows_here(self, plan: RowPlan, home: Postgres) -> list[int]:
         """Write inside the database: of a row, only its symbol and id leave it to be drawn."""
-        query = symbols(
-            plan.columns,
-            home.table,
-            POSTGRES,
-            row=plan.id,
-            keep=plan.keep,
-            drop_missing=plan.drop_missing,
-        ).select(POSTGRES.row_number().as_("r"))
+        query = symbols(plan.columns, home.table, POSTGRES, row=plan.id, keep=plan.keep)
+        query = query.select(POSTGRES.row_number().as_("r"))
         self.session.execute(
             f"CREATE TEMPORARY TABLE given ON COMMIT DROP AS {POSTGRES.sql(query)}"
         )
         numbered = replace(
             plan,
             columns=tuple(Column(f"c{k}", "text") for k in range(len(plan.columns))),
-            id="r" if plan.id is None else "t",
+            id=None if plan.id is None else "t",
             keep=("r",),
-            drop_missing=False,
         )
         spool = spool_drawn(
             self.session, exp.to_table("given"), numbered, ["BIGINT"], home.folder()
@@ -154,8 +147,7 @@ class PostgresTarget:
         """Send each row's number, output and place in the order; return the rows of each output."""
         sandbox = Sandbox([spool.path], self.place.description)
         try:
-            load_spool(sandbox, spool)
-            counts = outputs_counted(sandbox, len(self.output.columns[0].texts))
+            counts = load_spool(sandbox, spool, self.output)
             place = sandbox.folder / "drawn.csv"
             target = DUCKDB.sql(exp.Literal.string(str(place)))
             query = 'SELECT k0, y, row_number() OVER () FROM "rows"'
@@ -204,8 +196,7 @@ class PostgresTarget:
         spool = self.engine.spool(plan)
         sandbox = Sandbox([spool.path], self.place.description)
         try:
-            load_spool(sandbox, spool)
-            counts = outputs_counted(sandbox, len(self.output.columns[0].texts))
+            counts = load_spool(sandbox, spool, self.output)
             query = DUCKDB.sql(published(sandbox, self.output))
             types = {row[0]: _postgres_type(row[1]) for row in sandbox.run(f"DESCRIBE {query}")}
             place = sandbox.folder / "rows.csv"

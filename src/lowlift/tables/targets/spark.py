@@ -1,12 +1,15 @@
 """A folder or a table that Spark writes under a temporary name, renamed when it is whole."""
 
+import contextlib
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.storagelevel import StorageLevel
@@ -17,12 +20,17 @@ from lowlift.tables.dialects import SPARK, Expression, call, number
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, RowPlan
 from lowlift.tables.engines.duckdb import digest_of_files
-from lowlift.tables.engines.spark import CSV, Spark, local_files, refusing
+from lowlift.tables.engines.spark import CSV, Spark, hadoop, local_files, refusing
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import by_output, named
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
 from lowlift.tables.targets import reading
-from lowlift.temporary import temporary_beside
+from lowlift.temporary import (
+    is_abandoned,
+    remove_abandoned,
+    temporary_beside,
+    temporary_table,
+)
 
 __all__ = ["SparkTarget", "chunks"]
 
@@ -140,29 +148,26 @@ class _Folder:
     """A folder of Parquet or CSV files, on any file system that Spark reaches."""
 
     def __init__(self, output: Output, engine: Spark) -> None:
-        found = parse_source(output.target, "spark")
+        place = parse_source(output.target, "spark")
         self.format = file_format(output.target.rstrip("/"))
-        if self.format is None or not isinstance(found, SparkTable):
+        if self.format is None or not isinstance(place, SparkTable):
             raise InvalidInput(
                 "an output of Spark must end in .parquet or .csv, or be table:NAME; "
                 f"got {output.target!r}."
             )
         self.output, self.session = output, engine.session
         self.inputs = engine.files
-        try:
-            jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001 (Hadoop has no other door)
-            configuration = self.session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
-        except (AttributeError, PySparkException):
-            raise InvalidInput(
-                "Spark Connect cannot rename folders; write to table:NAME instead."
-            ) from None
-        self.path = jvm.org.apache.hadoop.fs.Path(output.target.rstrip("/"))
+        found = hadoop(self.session)
+        if found is None:
+            raise InvalidInput("Spark Connect cannot rename folders; write to table:NAME instead.")
+        files, configuration = found
+        self.path = files.Path(output.target.rstrip("/"))
         self.system = self.path.getFileSystem(configuration)
         if self.system.getUri().getScheme() == "file":
             # Java's working directory is the one in which Spark was started.
             here = Path(self.path.toUri().getPath()).absolute()
-            self.path = jvm.org.apache.hadoop.fs.Path(str(here))
-            self.temporary = jvm.org.apache.hadoop.fs.Path(str(temporary_beside(here)))
+            self.path = files.Path(str(here))
+            self.temporary = files.Path(str(temporary_beside(here)))
         else:
             self.temporary = self.path.suffix(f".{secrets.token_hex(6)}.part")
         # No later run removes this after a kill: it is what was published before.
@@ -225,10 +230,26 @@ class _CatalogTable:
     def __init__(self, output: Output, engine: Spark) -> None:
         self.output, self.engine = output, engine
         *schema, name = split_name(output.target.removeprefix("table:"))
-        self.table = _named(schema, name)
-        self.temporary, self.old = (
-            _named(schema, f"lowlift_{secrets.token_hex(8)}") for _ in range(2)
-        )
+        self.table, self.temporary = _named(schema, name), _named(schema, temporary_table())
+        # No later run drops this after a kill: it is what was published before.
+        self.old = _named(schema, f"lowlift_old_{secrets.token_hex(8)}")
+        self._remove_abandoned(schema)
+
+    def _remove_abandoned(self, schema: Sequence[str]) -> None:
+        """Drop what dead processes left in the schema, and in its local folder.
+
+        A catalog in memory forgets its tables; their files stay.
+        """
+        session = self.engine.session
+        with contextlib.suppress(PySparkException, Py4JError):
+            home = schema[0] if schema else session.catalog.currentDatabase()
+            within = SPARK.sql(exp.to_identifier(home, quoted=True))
+            found = session.sql(f"SHOW TABLES IN {within} LIKE 'lowlift_*'").collect()
+            for name in (row.tableName for row in found if is_abandoned(row.tableName)):
+                session.sql(f"DROP TABLE IF EXISTS {SPARK.sql(_named([home], name))}")
+            folder = urlsplit(session.catalog.getDatabase(home).locationUri)
+            if folder.scheme == "file":
+                remove_abandoned(Path(unquote(folder.path)))
 
     def refuse_existing(self) -> None:
         source = self.engine.source
