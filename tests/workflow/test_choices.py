@@ -68,10 +68,11 @@ def test_auto_takes_the_best_that_the_size_allows():
     assert choose("auto", table(5, 17), ll.LIP(1.0)).name == "random-response"
     assert choose("auto", table(30, 1000), ll.LIP(1.0)).name == "subset-random-response"
     assert choose("auto", table(20, 3000), ll.LIP(1.0)).name == "subset-merging"
-    few = ll.Joint.from_counts(np.tile([[1, 2], [3, 1]], 30_000))
+    assert choose("auto", table(2, 50_000), ll.LIP(1.0)).name == "random-response"
+    few = ll.Joint.from_counts(np.tile([[1, 2], [3, 1], [1, 1]], 30_000))
     chosen = choose("auto", few, ll.LIP(1.0))
     assert chosen.name == "random-response"
-    assert "60,000 symbols of X by 2 of S, with 2 different P(s|x)" in chosen.reason
+    assert "60,000 symbols of X by 3 of S, with 2 different P(s|x)" in chosen.reason
     for size, name in ((18, "optimal-merging"), (19, "subset-merging")):
         chosen = choose("auto", table(5, size), ll.L1Lift(1.0, 1.0))
         assert chosen.name == name
@@ -87,6 +88,10 @@ def test_too_many_symbols_are_refused_with_the_count():
 
     with pytest.raises(ll.InvalidInput, match=r"2,000,000 symbols.*minutes"):
         choose("auto", Large, ll.LIP(1.0))
+    Large.n_s = 2
+    for name in ("auto", "random-response"):
+        with pytest.raises(ll.InvalidInput, match=r"2,000,000 symbols.*200,000.*bins"):
+            choose(name, Large, ll.LIP(1.0))
     with pytest.raises(ll.InvalidInput, match="one of"):
         choose("best", table(5, 17), ll.LIP(1.0))
 

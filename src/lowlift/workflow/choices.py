@@ -36,6 +36,8 @@ MECHANISMS = (
 _MOST_CELLS: Mapping[str, int] = MappingProxyType(
     {"random-response": 20_000, "subset-random-response": 50_000, "optimal-merging": 100_000}
 )
+#: Symbols up to which it does where S has two values.
+_MOST_OF_TWO = 200_000
 #: Steps |X|**2 |S| a second in merging, and the seconds that we are willing to start.
 _MERGING_RATE, _MERGING_SECONDS = 3e9, 300.0
 
@@ -133,6 +135,14 @@ def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
     size = f"{joint.n_x:,} symbols of X by {joint.n_s:,} of S"
     cells, is_convex = joint.n_x * joint.n_s, getattr(criterion, "is_convex", True)
     seconds, different = joint.n_x**2 * joint.n_s / _MERGING_RATE, cells
+    if is_convex and joint.n_s == 2 and name in {"auto", "random-response"}:
+        if joint.n_x > _MOST_OF_TWO:
+            raise InvalidInput(
+                f"this table has {size}; the optimum takes up to {_MOST_OF_TWO:,}. "
+                "Use wider bins or fewer columns."
+            )
+        is_auto, reason = name == "auto", f"{size}: small enough for the optimum"
+        return Chosen("random-response", reason if is_auto else "asked for", is_auto)
     if is_convex and cells > _MOST_CELLS["random-response"]:
         _refuse_hours(size, seconds)
         count = len(Classes(joint))  # what the optimum is searched on
