@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from lowlift.arguments import check_instance
 from lowlift.classes import Classes
-from lowlift.criteria import Criterion, check_criterion
+from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.files import read_json, refuse_unknown
@@ -90,6 +90,9 @@ class Certificate:
     tangents: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
     #: Seconds after which the search was stopped; None when it ended by itself.
     stopped_after: float | None = None
+    #: Where nearly equal columns were joined, the bin of each symbol: the floor is then proven for
+    #: bins, at budgets raised by the spread of their log-lifts. Empty: nothing was joined.
+    bins: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def is_stopped(self) -> bool:
@@ -119,6 +122,7 @@ class Certificate:
                 nodes=int(saved["nodes"]),
                 tangents=tuple(tuple(map(float, point)) for point in saved["tangents"]),
                 stopped_after=_seconds_of(saved.get("stopped_after")),
+                bins=tuple(map(_whole, saved.get("bins", ()))),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InvalidInput(f"this is no certificate ({type(error).__name__}).") from error
@@ -131,6 +135,12 @@ class Certificate:
         known = {"format": _FORMAT, "version": _VERSION, **certificate.to_dict()}
         refuse_unknown(saved, known, Path(path).name)
         return certificate
+
+
+def _whole(saved: Any) -> int:
+    if type(saved) is not int or not 0 <= saved < 2**31:
+        raise ValueError
+    return saved
 
 
 def _seconds_of(saved: Any) -> float | None:
@@ -351,6 +361,8 @@ def verify_certificate(
     if pi.shape != (joint.n_x,):
         raise InvalidInput(f"the certificate must have {joint.n_x} duals; got {pi.size}.")
     classes = Classes(joint)
+    if certificate.bins:
+        classes, criterion = _binned(joint, criterion, certificate.bins)
     polytope = Polytope(classes.joint, criterion)
     if certificate.tangents:
         try:
@@ -377,3 +389,15 @@ def verify_certificate(
         is_over=lambda: deadline.is_over,
     )
     return proof.floor >= certificate.floor
+
+
+def _binned(joint: Joint, criterion: Criterion, bins: tuple[int, ...]) -> tuple[Classes, Criterion]:
+    """Return the bins as classes, and the criterion that each mechanism on X gives them."""
+    if len(bins) != joint.n_x:
+        raise InvalidInput(f"the certificate must have a bin for each of {joint.n_x} symbols.")
+    _, of = np.unique(bins, return_inverse=True)
+    classes = Classes(joint, of.reshape(-1))
+    spread = classes.spread
+    if not (isinstance(criterion, BuiltIn) and spread < math.inf):
+        raise InvalidInput("the certificate's bins must join nearly equal columns.")
+    return classes, criterion.shifted(spread)

@@ -4,6 +4,9 @@ Let c be the class of x. An atom v of X and its sums v_c over classes have the s
 ``H(v) >= H(v_c)``, so no mechanism on X beats the best one on classes. Conversely `Classes.split`
 cuts an atom of classes into atoms with one symbol per class: same shares, same lift, same entropy.
 So ``I(X;Y) = H(X) - H(X_c) + I(X_c;Y)`` at the optimum, for every criterion on lifts.
+
+Columns that are equal up to a factor e**+-w (`binned`, `Classes.spread`) may be joined too: what is
+designed at budgets lowered by w holds on X, and a bound at budgets raised by w is one on X.
 """
 
 import math
@@ -15,7 +18,7 @@ import numpy.typing as npt
 
 from lowlift.joint import Joint
 
-__all__ = ["Atom", "Classes", "Mixture"]
+__all__ = ["Atom", "Classes", "Mixture", "binned"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -41,12 +44,15 @@ class Classes:
     ([0, 0, 1], [[3, 3], [3, 0]])
     """
 
-    def __init__(self, joint: Joint) -> None:
+    def __init__(self, joint: Joint, of: Ints | None = None) -> None:
+        # Given, `of` may also join symbols whose columns differ: see `spread`.
+        if of is None:
+            of = np.arange(joint.n_x) if _all_differ(joint) else _numbered(joint.counts)
         #: The class of each symbol, (|X|,): numbered by their first symbols.
-        self.of = np.arange(joint.n_x) if _all_differ(joint) else _numbered(joint.counts)
+        self.of = of
         #: P(s, class); the joint itself where all columns differ.
         self.joint = joint
-        self.p_x = joint.p_x
+        self.p_x, self._lift, self._error = joint.p_x, joint.lift, joint.lift_error
         if len(self) < joint.n_x:
             order, starts = self._sorted()
             sums = np.add.reduceat(joint.counts[:, order], starts, axis=1)
@@ -60,6 +66,18 @@ class Classes:
         order = np.lexsort((self.p_x, self.of))
         starts = np.flatnonzero(np.diff(self.of[order], prepend=-1))
         return order, starts
+
+    @property
+    def spread(self) -> float:
+        """Up to which w every lift is within a factor e**+-w of that of its class; inf for no w.
+
+        0 for classes of equal columns, up to rounding; rounded up.
+        """
+        mine, theirs = self._lift, self.joint.lift[:, self.of]
+        both = (mine == 0) & (theirs == 0)
+        with np.errstate(divide="ignore"):
+            off = np.abs(np.log(np.where(both, 1.0, mine)) - np.log(np.where(both, 1.0, theirs)))
+        return float(off.max()) * (1 + 2.0**-50) + 2 * (self._error + self.joint.lift_error)
 
     def largest(self, values: Floats) -> Floats:
         """Return the largest of one value per symbol in each class."""
@@ -106,6 +124,34 @@ class Classes:
                 numbers = order[firsts[symbols[0]] + symbols[1]]
                 out.append((beta * part, (numbers, shares[symbols[0]] * weights)))
         return out
+
+
+def binned(joint: Joint, most: int) -> Classes:
+    """Return at most so many classes of nearly equal columns: cells of a grid of log-lifts.
+
+    Zeros stay with zeros.
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(joint.lift)
+    spread = float(np.ptp(logs[np.isfinite(logs)]))
+    narrow, wide = spread * 1e-9, 2 * spread
+    for _ in range(24):
+        width = math.sqrt(narrow * wide)
+        if len(np.unique(_cells(logs, width))) > most:
+            narrow = width
+        else:
+            wide = width
+    _, first, number = np.unique(_cells(logs, wide), return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return Classes(joint, rank[number.reshape(-1)])
+
+
+def _cells(logs: Floats, width: float) -> Ints:
+    """Return a number for the cell of each column; rarely the same for two cells."""
+    cells = np.where(np.isfinite(logs), np.floor(logs / width), -(2.0**40)).astype(np.int64)
+    factors = np.random.default_rng(0).integers(-(2**62), 2**62, len(logs)) | 1
+    return np.asarray((cells * factors[:, None]).sum(axis=0))
 
 
 def _all_differ(joint: Joint) -> bool:

@@ -185,6 +185,10 @@ class LDP(BuiltIn):
         """The budget, epsilon; LDP has one side."""
         return self.epsilon
 
+    def shifted(self, by: float) -> Self:
+        """Return LDP that holds for all lifts within a factor ``e**by``: of two of them."""
+        return type(self)(max(0.0, self.epsilon + 2 * by))
+
     def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Return zeros (there is no lower side) and ``log max l - log min l`` per output."""
         low, high = _log_range(lift_sy)

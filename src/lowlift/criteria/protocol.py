@@ -171,6 +171,16 @@ class BuiltIn(ABC):
             **{k: v if k == "alpha" else v * factor for k, v in self.parameters().items()}
         )
 
+    def shifted(self, by: float) -> Self:
+        """Return the same notion with every budget raised by `by`, or lowered, but not below 0.
+
+        Where this holds for lifts l, it holds at the raised budgets for all lifts from
+        ``l e**-by`` to ``l e**by``.
+        """
+        return type(self)(
+            **{k: v if k == "alpha" else max(0.0, v + by) for k, v in self.parameters().items()}
+        )
+
     def screen(self, lift_sy: Floats, p_s: Floats, error: float) -> tuple[Bools, Bools]:
         """Return per output whether it surely is allowed, and whether it surely is not.
 

@@ -36,6 +36,8 @@ class Outcome(NamedTuple):
     tangents: tuple[tuple[float, ...], ...]
     #: Whether the deadline or `progress` stopped the search.
     is_stopped: bool
+    #: The bin of each symbol, where the bound is that of bins of nearly equal columns.
+    bins: Ints | None = None
 
 
 class Rows:

@@ -12,7 +12,7 @@ from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate, State, entropy_of, nmi_bound
 from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.classes import Classes, Mixture
-from lowlift.criteria import Criterion, check_criterion
+from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
@@ -30,6 +30,8 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: Seconds per symbol of X that rounding and the audit take, after the search.
 AFTERWARDS = 1e-4
+#: Beyond this many different columns, nearly equal ones are joined too.
+_MOST_CLASSES = 2000
 #: What is folded into an output at once is at most this part of it.
 _TRIFLE = 1e-6
 #: Up to this many symbols, merging them all is so short that it is always compared with.
@@ -110,18 +112,8 @@ def random_response(
         )
         return release_blocks(joint, criterion, blocks, "random_response", trivial)
     classes = Classes(joint)
-    start: list[list[int]] | None = None
-    if joint.n_s > 2:
-        start, _ = merge_subsets(classes.joint, criterion, deadline=deadline)
-    found = best_mixture(
-        Polytope(classes.joint, criterion),
-        start or [],
-        gap,
-        deadline,
-        jobs or cores(),
-        progress,
-        entropy_of(joint.p_x),
-    )
+    limits = gap, deadline, jobs or cores(), progress, entropy_of(joint.p_x)
+    start, found = _searched(classes.joint, criterion, *limits)
     duals = found.duals[classes.of]
     upper_bound = min(1.0, nmi_bound(joint.p_x, duals, found.floor))
     release = _mixed(joint, criterion, classes.split(found.atoms), whole)
@@ -145,8 +137,32 @@ def random_response(
         nodes=found.nodes,
         tangents=found.tangents,
         stopped_after=stopped_after,
+        bins=() if found.bins is None else tuple(found.bins[classes.of].tolist()),
     )
     return release.with_certificate(certificate)
+
+
+def _searched(
+    joint: Joint,
+    criterion: Criterion,
+    gap: float,
+    deadline: Deadline,
+    jobs: int,
+    progress: Callable[[State], object] | None,
+    entropy: float,
+) -> tuple[list[list[int]] | None, Outcome]:
+    """Return what the search began with, if it was merging, and what it found."""
+    limits = gap, deadline, jobs, progress, entropy
+    if joint.n_s > 2 and joint.n_x > _MOST_CLASSES and isinstance(criterion, BuiltIn):
+        from lowlift.mechanisms.nearly_equal import optimise_bins
+
+        found = optimise_bins(joint, criterion, *limits)
+        if found is not None:
+            return None, found
+    start = None
+    if joint.n_s > 2:
+        start, _ = merge_subsets(joint, criterion, deadline=deadline)
+    return start, best_mixture(Polytope(joint, criterion), start or [], *limits)
 
 
 def _mixed(
