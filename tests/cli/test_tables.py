@@ -347,7 +347,7 @@ def bad_inputs():
         ((*both, *BOUND, "--bin", "ward=each"), "columns of numbers or dates"),
         ((*both, *BOUND, "--bin", "ward=1,2", "--bin", "ward=3"), "twice"),
         ((*both, *BOUND, "--bin", "ward"), "COLUMN=BINS"),
-        ((*both, *BOUND, "--bin", "ward=width:x"), "numbers"),
+        ((*both, *BOUND, "--bin", "ward=width:x"), "bins of 'ward' must be edges"),
         ((*both, *BOUND, "--missing", "ignore"), "missing must be one of"),
         ((*both, *BOUND, "--engine", "sqlite"), "engine"),
         (("audit", ".", *yes), "folder"),

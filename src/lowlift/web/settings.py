@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
+from lowlift.tables.bins import as_bins_by_name
 from lowlift.tables.columns import MISSING
 from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
 
@@ -113,7 +114,8 @@ class Setting:
 
     def asked(self) -> Asked:
         """Return the columns as the workflow takes them."""
-        return Asked(self.sensitive, self.released, dict(self.bins), self.missing)
+        bins = as_bins_by_name(dict(self.bins))
+        return Asked(self.sensitive, self.released, bins, self.missing)
 
     def bound(self) -> Criterion:
         """Return the criterion with its budgets."""
