@@ -5,6 +5,7 @@ all is a failure.
 """
 
 import math
+from fractions import Fraction
 from functools import cache
 
 import mpmath
@@ -14,7 +15,8 @@ import pytest
 from kernels.polytopes import Program, random_posteriors, value, vertices
 from lowlift.kernels import bounding, lp
 
-OFF = (1e-12, 1e-11, 1e-10, 1e-9, 1e-7, 1e-5, 1e-3)
+#: From less than the rounding of a value, so that no point looks as if it were below the cut.
+OFF = (1e-16, 3e-16, 1e-15, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7, 1e-5, 1e-3, 0.05, 0.5)
 
 
 def jobs(n):
@@ -26,9 +28,9 @@ def jobs(n):
     return keys, lows, highs
 
 
-def proven(program, pi, cut, most_nodes=20_000, stop=0, which=None):
+def proven(program, pi, cut, most_nodes=20_000, stop=0, parts=None):
     """Return the bounds of the jobs, their nodes, and the points found with their values."""
-    keys, lows, highs = (part[which or slice(None)] for part in jobs(len(pi)))
+    keys, lows, highs = jobs(len(pi)) if parts is None else parts
     bounds, nodes = np.full(len(keys), -math.inf), np.zeros(len(keys), np.int64)
     points, values = np.zeros((30, len(pi))), np.full(30, -1e-8)
     bounding.prove(
@@ -137,7 +139,34 @@ def test_known_by_hand():
     bounds, *_ = proven(Program(rows, lo, hi), pi, -0.7 + 1e-12)
     assert bounds.min() <= -0.7
     # Among shares of at most 1/4 there is one point.
-    bounds, *_ = proven(Program(rows, lo, hi), np.zeros(n), math.log(4) - 1e-6, which=[0])
+    parts = [part[:1] for part in jobs(n)]
+    bounds, *_ = proven(Program(rows, lo, hi), np.zeros(n), math.log(4) - 1e-6, parts=parts)
     assert bounds[0] == math.log(4) - 1e-6
-    bounds, *_ = proven(Program(rows, lo, hi), np.zeros(n), math.log(4) + 1e-9, which=[0])
+    bounds, *_ = proven(Program(rows, lo, hi), np.zeros(n), math.log(4) + 1e-9, parts=parts)
     assert bounds[0] <= math.log(4)
+
+
+@pytest.mark.parametrize("q", [2, 3, 4])
+def test_intervals_across_one_over_a_whole_number(q):
+    """No share is above 1/q: the least entropy is log q, in the midst of a part of the search.
+
+    The least entropy of a distribution with a given largest share is not concave there.
+    """
+    n = 6
+    rows, lo, hi = np.vstack([np.ones(n), np.eye(n)]), np.zeros(2 * n + 1), np.ones(2 * n + 1)
+    lo[n], hi[n + 1 :] = 1.0, 1 / q
+    program, pi = Program(rows, lo, hi), np.zeros(n)
+    share = Fraction(1 / q)  # what is left over of 1 is another's
+    least = value([share] * q + [1 - q * share], np.zeros(q + 1))
+    assert float(least) == pytest.approx(math.log(q), abs=1e-12)
+    edge = 1 / (q + 1.5)
+    parts = (
+        np.array([bounding.DIFFUSE, *range(n)]),
+        np.array([0.0, *[edge] * n]),
+        np.array([edge, *[min(1.0, 1.9 / q)] * n]),
+    )
+    for off in (1e-12, 1e-6, 1e-2, 0.1, 0.3):
+        bounds, *_ = proven(program, pi, float(least + off), parts=parts)
+        assert mpmath.mpf(float(bounds.min())) <= least
+    bounds, *_ = proven(program, pi, float(least) - 1e-9, parts=parts)
+    assert bounds.min() == float(least) - 1e-9

@@ -162,10 +162,12 @@ def test_a_tableau_of_rubbish_gives_a_true_bound(seed):
     hi = np.concatenate([np.ones(3), rows @ inside + rng.random(2)])
     optimum = least_cost(rows, lo, hi, cost)
     here = Program(rows, lo, hi)
-    for rubbish in (rng.normal(size=(2, 5)), rng.normal(size=(2, 5)) * 1e200, np.nan, np.inf):
-        here.start = lp.fresh_tableau(rows)
-        here.start[0][:] = rubbish
+    for size in (1.0, 1e200, 1e307, math.inf, math.nan):
         for cutoff in (INF, float(optimum) + 1e-9, float(optimum) - 1e-9):
+            here.start = lp.fresh_tableau(rows)
+            here.minimise(cost)
+            here.minimise(-cost)  # so that some of v are basic
+            here.start[0][:] = rng.normal(size=(2, 5)) * size
             here.minimise(cost, cutoff=cutoff, pivots=20)
             assert not math.isnan(here.bound)
             assert here.bound == -INF or Fraction(here.bound) <= optimum
