@@ -62,8 +62,9 @@ _POINTS = 400
 _PIVOTS = 300
 #: Up to this many symbols a proof is too short to be worth a thread, or a question.
 _SMALL = 24
-#: Nodes per job that such a proof may take before threads take over, and jobs between questions.
-_SHORT, _FEW = 2000, 8
+#: For such a proof, jobs between two questions and nodes of each: most jobs need a few; threads
+#: take over those that need more than the last. A point this far below the cut ends it before.
+_SHORT, _BELOW = ((1000, 50), (8, 2000)), 1e-9
 _UNIT = 2.0**-53
 #: More than the rounding of a logarithm and a sum of two.
 _ROUNDING = 1e-12
@@ -219,30 +220,32 @@ def prove_floor(
     box_hi = polytope.outer_hi.copy()
     box_hi[: polytope.n_x] = upper
 
-    is_small = polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL
-    chunk, limit = (_FEW, min(most_nodes, _SHORT)) if is_small else (_CHUNK, most_nodes)
-
-    def part(first: int) -> tuple[Floats, Floats]:
+    def part(which: Ints, limit: int) -> tuple[Floats, Floats]:
         if stop[0]:
             return np.zeros((0, polytope.n_x)), np.zeros(0)
-        which = slice(first, first + chunk)
         points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
+        reached, counted = bounds[which], nodes[which]
         bounding.prove(
             lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi,
             cut, keys[which], lows[which], highs[which], limit, _PIVOTS, *polytope.start, stop,
-            bounds[which], nodes[which], points, values,
+            reached, counted, points, values,
         )  # fmt: skip
+        bounds[which], nodes[which] = np.maximum(bounds[which], reached), counted
         kept = values < -1e-8
         return points[kept], values[kept]
 
-    found = []
-    if is_small:
-        for first in range(0, len(keys), chunk):
-            stop[0] |= is_over is not None and is_over()
-            found.append(part(first))
-    if not is_small or (nodes.max() >= _SHORT and most_nodes > _SHORT and not stop[0]):
-        limit, chunk = most_nodes, _CHUNK
-        found = until_over(part, range(0, len(keys), chunk), jobs, stop, is_over)
+    left, found = np.arange(len(keys)), list[tuple[Floats, Floats]]()
+    if polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL:
+        for chunk, limit in _SHORT:
+            for first in range(0, len(left), chunk):
+                stop[0] |= is_over is not None and is_over()
+                found.append(part(left[first : first + chunk], min(limit, most_nodes)))
+                stop[0] |= found[-1][1].min(initial=cut) < cut - _BELOW
+            is_ended = stop[0] or most_nodes <= limit
+            left = left[:0] if is_ended else left[nodes[left] >= limit]
+    if len(left):
+        chunks = np.split(left, range(_CHUNK, len(left), _CHUNK))
+        found += until_over(lambda which: part(which, most_nodes), chunks, jobs, stop, is_over)
     points = np.concatenate([p for p, _ in found])
     values = np.concatenate([v for _, v in found])
     return Proof(max(least, float(bounds.min())), int(nodes.sum()), points, values)

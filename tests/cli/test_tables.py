@@ -673,7 +673,10 @@ def test_many_symbols_are_refused_and_no_hang(tmp_path):
         timeout=60,
     )
     assert (found.returncode, found.stdout) == (2, "")
-    assert "at most 500,000 combinations of values; they have 1,000,000" in found.stderr
+    reason = (
+        r"at most 500,000 combinations of values; they have about (9\d0,000|1,[01]00,000) \('x'"
+    )
+    assert re.search(reason, found.stderr)
     assert "Leave out the columns with the most values" in found.stderr
     assert "wider bins" in found.stderr
     assert found.stderr.count("\n") == 1

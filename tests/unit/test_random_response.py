@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lowlift as ll
+from lowlift.mechanisms import column_generation
 from lowlift.mechanisms.balanced import balanced_weights
 from lowlift.mechanisms.column_generation import split_support
 from lowlift.mechanisms.master import Master
@@ -161,6 +162,30 @@ def test_split_support_keeps_lift_and_mixture():
     assert max(len(xs) for xs, _ in atoms) <= 3
     for xs, ws in atoms:
         np.testing.assert_allclose(joint.lift[:, xs] @ ws, joint.lift @ joint.p_x, atol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 0.5, 1.0, 2.0])
+def test_few_symbols_are_solved_as_many_are(epsilon, monkeypatch):
+    """Without the rounds with all pairs at once, the master comes to the same optimum."""
+    joint, criterion = ll.Joint.random(5, 17, seed=0), ll.ALIP.split(epsilon, 0.65)
+    few = ll.random_response(joint, criterion)
+    monkeypatch.setattr(column_generation, "_SMALL", 0)
+    many = ll.random_response(joint, criterion)
+    for release, other in ((few, many), (many, few)):
+        assert release.certificate.gap <= 1e-6
+        assert release.audit.nmi <= other.certificate.upper_bound
+    assert ll.verify_certificate(joint, criterion, few.certificate)
+
+
+def test_progress_is_told_of_few_symbols_and_may_stop_them():
+    joint, criterion, states = ll.Joint.random(5, 17, seed=0), ll.LIP(0.5), []
+    release = ll.random_response(joint, criterion, progress=states.append)
+    assert states
+    assert all(state.nmi <= release.certificate.upper_bound <= state.bound for state in states)
+    stopped = ll.random_response(joint, criterion, progress=lambda _: False)
+    assert stopped.certificate.is_stopped
+    merged = ll.subset_merging(joint, criterion).audit.nmi
+    assert merged + 0.05 < stopped.audit.nmi <= release.certificate.upper_bound
 
 
 def test_progress_sees_bounds_close_and_may_stop():

@@ -236,20 +236,23 @@ def _prove_infeasible(
     cutoff: float,
     y: Floats,
     net: Floats,
-) -> float:
-    """Move y along the dual ray of an infeasible row until the bound passes the cutoff."""
+) -> tuple[float, float]:
+    """Move y along the dual ray of an infeasible row until the bound passes the cutoff.
+
+    Returns what `_bound_for` does.
+    """
     r, n = rows.shape
-    step, bound = 1.0, -math.inf
+    step, bound, error = 1.0, -math.inf, 0.0
     for _ in range(7):
         for side in range(2):
             sign = 1.0 if side == 0 else -1.0
             for i in range(r):
                 y[i] = reduced[n + i] + sign * step * tableau[row, n + i]
-            bound = _bound_for(rows, largest, cost, lo, hi, y, net)[0]
+            bound, error = _bound_for(rows, largest, cost, lo, hi, y, net)
             if bound > cutoff:
-                return bound
+                return bound, error
         step *= 8.0
-    return bound
+    return bound, error
 
 
 @kernel(_MINIMISE)
@@ -315,7 +318,7 @@ def minimise(
             tableau, place, reduced, lo, hi, x, basic, row, worst, rises, ratios, columns
         )
         if column < 0:
-            bound = _prove_infeasible(
+            bound, error = _prove_infeasible(
                 rows, largest, cost, lo, hi, tableau, reduced, row, cutoff, y, net
             )
             status = BEYOND if bound > cutoff else STUCK

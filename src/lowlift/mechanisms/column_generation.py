@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
-from lowlift.mechanisms.master import Master, Outcome, mix
+from lowlift.mechanisms.master import NONE, Master, Outcome, atom_of, mix
 from lowlift.polytope import Polytope
 from lowlift.threads import in_order
 
@@ -44,8 +45,10 @@ _ROOM = 1e-10
 _MOST_HALVINGS, _MOST_PEELED = 5, 48
 #: A share this small counts as none.
 _NOTHING = 1e-12
-#: Up to this many symbols, pairs alone are tried first.
+#: Up to this many symbols, a few rounds with all pairs at once are tried first.
 _SMALL = 24
+#: Rounds of that, and nodes of each part of a proof in it.
+_MOST_ROUNDS, _MOST_DIRECT = 30, 2000
 #: Up to this many symbols all pairs are listed: 2000 have 4 million, 100 MB.
 _MOST_IN_PAIRS = 2000
 #: Entries of the points that one round of pricing holds at a time.
@@ -108,6 +111,8 @@ class _Search:
         self.upper_tangents: tuple[tuple[float, ...], ...] = ()
         self.bound = min(1.0, nmi_bound(polytope.p_x, self.duals, self.floor, self.entropy))
         self.nodes = 0
+        #: Vertices found before there is a master, (k, |X|).
+        self.found = np.zeros((0, polytope.n_x))
         self.is_stopped = self.is_proving = False
         #: A round of pricing goes on while it gains this; tangents could go on for ever.
         self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
@@ -131,10 +136,12 @@ class _Search:
         self.is_stopped = self.is_stopped or self.deadline.is_over
         return self.is_stopped
 
-    def _tell(self) -> bool:
-        """Tell progress where the search stands, and whether to stop."""
+    def _tell(self, columns: int | None = None, nmi: float = 0.0) -> bool:
+        """Tell progress where the search stands (by default the master), and whether to stop."""
         if not self._is_over() and self.progress is not None:
-            state = State(len(self.master.atoms), self.nmi, self.bound, self.deadline.elapsed)
+            if columns is None:
+                columns, nmi = len(self.master.atoms), self.nmi
+            state = State(columns, nmi, self.bound, self.deadline.elapsed)
             self.is_stopped = self.progress(state) is False
         return self.is_stopped
 
@@ -146,35 +153,70 @@ class _Search:
 
     # ---- columns
 
-    def _by_pairs(self) -> Outcome | None:
-        """Return the best mixture of symbols and pairs, if it proves good enough at once."""
-        polytope, n = self.polytope, self.polytope.n_x
+    def _directly(self) -> Outcome | None:
+        """Return the best mixture of a few symbols, if some rounds with all pairs prove it.
+
+        All columns are in the small linear program at once. Pairs suffice at most budgets, and the
+        other vertices that it takes are few.
+        """
+        target, p_x, n = 0.9 * self.gap * self.entropy, self.polytope.p_x, self.polytope.n_x
+        corners = _Starts(n).points(range(n))
+        # Where singles and pairs do not suffice, P_X itself keeps the program feasible.
+        atoms = np.concatenate([self._singles_and_pairs(), p_x[:, None]], axis=1)
+        for _ in range(_MOST_ROUNDS):
+            is_solved, cost, beta, pi = mix(atoms, p_x)
+            if not is_solved:
+                return None
+            nmi, used = 1 - float(beta @ cost) / self.entropy, beta.nonzero()[0]
+            found = self._below(pi, np.concatenate([corners, atoms[:, used].T]), target / 4)
+            if not len(found) and not self._is_over():
+                proof = prove_floor(
+                    self.polytope, pi, -target, self.upper,
+                    most_nodes=_MOST_DIRECT, is_over=partial(self._tell, atoms.shape[1], nmi),
+                )  # fmt: skip
+                self._keep(proof, pi)
+                if self.bound - nmi > self.gap:
+                    found = self._below(pi, proof.points, _TOLERANCE)
+            if self.bound - nmi <= self.gap or self._is_over():
+                mixed = zip(beta[used].tolist(), map(atom_of, atoms[:, used].T), strict=True)
+                return self._outcome(list(mixed))
+            if not len(found):
+                return None
+            self.found = np.concatenate([self.found, found])
+            atoms = np.concatenate([atoms, found.T], axis=1)
+        return None
+
+    def _singles_and_pairs(self) -> Floats:
+        """Return all vertices of support 1 and 2 as columns, (|X|, k)."""
         first, second, share = self.pairs
-        alone = (~risky_symbols(polytope.joint, polytope.criterion)[polytope.members]).nonzero()[0]
-        count = len(alone)
-        atoms = np.zeros((n, count + len(share)))
-        atoms[alone, np.arange(count)] = 1.0
-        columns = np.arange(count, atoms.shape[1])
+        alone = self._allowed_alone()
+        atoms = np.zeros((self.polytope.n_x, len(alone) + len(share)))
+        atoms[alone, np.arange(len(alone))] = 1.0
+        columns = np.arange(len(alone), atoms.shape[1])
         atoms[first, columns], atoms[second, columns] = share, 1 - share
-        if not atoms.shape[1] or not atoms.any(axis=1).all():
-            return None
-        is_solved, beta, pi = mix(atoms, polytope.p_x)
-        if not is_solved:
-            return None
-        target = 0.9 * self.gap * self.entropy
-        proof = prove_floor(
-            polytope, pi, -target, self.upper, most_nodes=2000, is_over=self._is_over
-        )
-        floor = proof.floor - _ROOM
-        bound = nmi_bound(polytope.p_x, pi, floor, self.entropy)
-        if not bound - (1 - float(beta[count:] @ self.pair_cost) / self.entropy) <= self.gap:
-            return None
-        mixture: Mixture = []
-        for k in beta.nonzero()[0].tolist():
-            one = k - count
-            members = alone[k : k + 1] if one < 0 else np.array([first[one], second[one]])
-            mixture.append((float(beta[k]), (members, atoms[members, k])))
-        return Outcome(mixture, bound, pi, floor, proof.nodes, (), is_stopped=False)
+        return atoms
+
+    def _allowed_alone(self) -> npt.NDArray[np.int64]:
+        """Return the symbols that may be released alone.
+
+        They have the same lift whatever their weight, and need no margin.
+        """
+        polytope = self.polytope
+        risky = risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
+        return np.flatnonzero(~risky)
+
+    def _below(self, pi: Floats, starts: Floats, least: float) -> Floats:
+        """Return vertices (k, |X|) with values below ``-least`` that linearisation finds."""
+        polytope = self.polytope
+        points, values = pricing.linearise(
+            lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi, pi,
+            starts, *polytope.start, _STEPS, _PIVOTS,
+        )  # fmt: skip
+        # Two with the same value are mostly the same; if not, the next round finds the other.
+        _, first = np.unique(values.round(12), return_index=True)
+        points = points[first[values[first] < -least]]
+        points[points <= NONE] = 0.0
+        return np.asarray(points / points.sum(axis=1, keepdims=True))
 
     def _first_columns(self) -> None:
         """Singletons and blocks that are allowed, pairs, and a vertex near each symbol."""
@@ -185,12 +227,11 @@ class _Search:
                 members = np.array(block)
                 shares = polytope.p_x[members] / polytope.p_x[members].sum()
                 atoms += split_support(polytope.lift, members, shares, self._is_over)
-        # A symbol alone has the same lift whatever its weight: it needs no margin.
-        allowed = ~risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
-        atoms += [(np.array([x]), np.ones(1)) for x in np.flatnonzero(allowed)]
+        atoms += [(np.array([x]), np.ones(1)) for x in self._allowed_alone()]
         if self._is_over():
             return
         self.master.add_atoms(atoms)
+        self.master.add(self.found)
         if self.has_pairs:
             self._add_pairs(self._cheapest_pairs(self.pair_cost, math.inf, 6))
         noise = np.random.default_rng(0).normal(size=n)
@@ -327,7 +368,7 @@ class _Search:
     def run(self) -> Outcome:
         """Improve atoms and bound in turn until they are close enough or time is up."""
         if self.has_pairs and self.polytope.n_x <= _SMALL:
-            found = self._by_pairs()
+            found = self._directly()
             if found is not None:
                 return found
         if self._is_over():
@@ -414,13 +455,17 @@ class _Search:
             self.polytope, pi, -target, self.upper,
             jobs=self.jobs, most_nodes=most_nodes, is_over=self._tell,
         )  # fmt: skip
+        self._keep(proof, pi)
+        return proof
+
+    def _keep(self, proof: Proof, pi: Floats) -> None:
+        """Keep what was proven if it is the best bound so far."""
         self.nodes += proof.nodes
         floor = proof.floor - _ROOM
         bound = nmi_bound(self.polytope.p_x, pi, floor, self.entropy)
         if bound < self.bound:
             self.bound, self.duals, self.floor = bound, pi, floor
             self.tangents = tuple(dict.fromkeys([*self.polytope.tangents, *self.upper_tangents]))
-        return proof
 
     def _inside(self, points: Floats) -> Floats:
         """Return the points of the outer polytope that lie in the inner one."""

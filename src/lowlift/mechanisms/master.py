@@ -14,13 +14,13 @@ import numpy.typing as npt
 from lowlift.classes import Atom, Mixture
 from lowlift.errors import SolverFailed
 
-__all__ = ["Master", "Outcome", "Rows", "mix"]
+__all__ = ["NONE", "Master", "Outcome", "Rows", "atom_of", "mix"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: A share this small, and a part of P(x) this small, count as none.
-_NONE = 1e-11
+NONE = 1e-11
 #: How far from P(x), relative to it, a mixture may be.
 _RESIDUAL = 1e-10
 
@@ -120,7 +120,7 @@ class Master(Rows):
 
     def add(self, points: npt.ArrayLike) -> int:
         """Add posteriors (k, |X|) that are not there yet; return how many were new."""
-        return self.add_atoms([_atom_of(v) for v in np.atleast_2d(points)])
+        return self.add_atoms([atom_of(v) for v in np.atleast_2d(points)])
 
     def add_atoms(self, atoms: Sequence[Atom]) -> int:
         """Add sparse posteriors that are not there yet; return how many were new."""
@@ -157,32 +157,33 @@ class Master(Rows):
         out: Mixture = []
         for k in np.flatnonzero(self.beta > 0).tolist():
             members, shares = self.atoms[k]
-            if k >= self.n and (self.beta[k] * shares / self.p_x[members]).max() > _NONE:
+            if k >= self.n and (self.beta[k] * shares / self.p_x[members]).max() > NONE:
                 out.append((float(self.beta[k]), (members, shares)))
         return out
 
 
-def _atom_of(v: Floats) -> Atom:
-    members = np.flatnonzero(v > _NONE)
+def atom_of(v: Floats) -> Atom:
+    """Return a posterior (|X|,) without the shares that count as none."""
+    members = np.flatnonzero(v > NONE)
     return members, v[members] / v[members].sum()
 
 
-def mix(atoms: Floats, p_x: Floats) -> tuple[bool, Floats, Floats]:
+def mix(atoms: Floats, p_x: Floats) -> tuple[bool, Floats, Floats, Floats]:
     """Solve ``min sum beta H(v)`` with ``sum beta v = p_x`` for a few atoms: the columns, (|X|, k).
 
-    Returns whether it was solved, beta (k,), and the duals (|X|,).
+    Returns whether it was solved, the entropies (k,), beta (k,), and the duals (|X|,).
     """
     from lowlift.kernels import lp
 
     n, k = atoms.shape
     cost = -(atoms * np.log(np.where(atoms > 0, atoms, 1.0))).sum(axis=0)
-    rows = atoms / p_x[:, None]
+    rows = np.ascontiguousarray(atoms / p_x[:, None])
     lo, hi = np.zeros(k + n), np.ones(k + n)
     lo[k:] = 1.0
     x, net, y = np.zeros(k + n), np.zeros(k), np.zeros(n)
     status, *_ = lp.minimise(
         rows, rows.max(axis=1), *lp.fresh_tableau(rows), cost, lo, hi, math.inf, 2000, x, net, y
     )
-    beta = np.where(x[:k] * rows.max(axis=0) > _NONE, x[:k], 0.0)
+    beta = np.where(x[:k] * rows.max(axis=0) > NONE, x[:k], 0.0)
     is_solved = status == lp.OPTIMAL and bool((np.abs(rows @ beta - 1) <= _RESIDUAL).all())
-    return is_solved, beta, y / p_x
+    return is_solved, cost, beta, y / p_x

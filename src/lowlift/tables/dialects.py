@@ -63,6 +63,10 @@ class Dialect:
         The values at fractions of the sorted ones: one list, or a column each.
     row_number
         A different whole number for each row.
+    hashed
+        Values as one whole number of 64 bits, different for different values but by chance.
+    stops_early
+        Whether a LIMIT reads hardly more rows than it returns.
     """
 
     name: str
@@ -73,6 +77,8 @@ class Dialect:
     days: Callable[[Expression, Expression], Expression]
     quantiles: Callable[[Expression, Sequence[float]], list[Expression]]
     row_number: Callable[[], Expression]
+    hashed: Callable[[Sequence[Expression]], Expression]
+    stops_early: bool
 
     def text(self, value: Expression) -> Expression:
         """Return a value as text that is equal only to itself."""
@@ -129,6 +135,16 @@ def _list(shares: Sequence[float]) -> Expression:
     return exp.Array(expressions=[number(share) for share in shares])
 
 
+def _postgres_hash(values: Sequence[Expression]) -> Expression:
+    return call("hashtextextended", exp.cast(call("row", *values), "text"), number(0))
+
+
+def _spark_hash(values: Sequence[Expression]) -> Expression:
+    # Spark passes over NULL: (1, NULL) and (NULL, 1) would have one hash.
+    are_null = (exp.Is(this=value.copy(), expression=exp.null()) for value in values)
+    return call("xxhash64", *values, *are_null)
+
+
 def _duckdb_number(digits: Expression) -> Expression:
     return exp.cast(call("concat", exp.Literal.string("0x"), digits), "bigint")
 
@@ -146,6 +162,8 @@ DUCKDB = DrawingDialect(
     # One list: separate calls would each hold all values in memory.
     quantiles=lambda value, shares: [call("quantile_disc", value, _list(shares))],
     row_number=lambda: exp.Window(this=exp.RowNumber()),
+    hashed=lambda values: call("hash", *values),
+    stops_early=True,
     # The function is faster than the operator; it skips NULL, so callers refuse NULL before.
     concat=lambda *parts: call("concat", *parts),
 )
@@ -163,6 +181,8 @@ POSTGRES = Dialect(
         _within_group(value, exp.cast(_list(shares), "double[]", dialect="postgres"))
     ],
     row_number=lambda: exp.Window(this=exp.RowNumber()),
+    hashed=_postgres_hash,
+    stops_early=True,
 )
 
 SPARK = DrawingDialect(
@@ -179,5 +199,7 @@ SPARK = DrawingDialect(
     days=lambda day, start: call("datediff", day, start),
     quantiles=lambda value, shares: [_within_group(value, number(share)) for share in shares],
     row_number=lambda: call("monotonically_increasing_id"),
+    hashed=_spark_hash,
+    stops_early=False,
     concat=lambda *parts: exp.Concat(expressions=list(parts)),
 )

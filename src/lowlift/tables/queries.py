@@ -76,17 +76,35 @@ def _keys(columns: Sequence[Column], table: Expression, dialect: Dialect) -> exp
     return exp.select(*keys).from_(table.copy())
 
 
-def groups(columns: Sequence[Column], table: Expression, dialect: Dialect) -> exp.Select:
-    """Count the combinations of symbols."""
-    return rows(_grouped(columns, table, dialect).subquery("g"))
+def groups(
+    columns: Sequence[Column],
+    table: Expression,
+    dialect: Dialect,
+    part: int = 1,
+    first: int | None = None,
+) -> exp.Select:
+    """Count one in `part` of the combinations of symbols, chosen by their hashes.
+
+    It takes so much less memory than to count all of them. Only the first rows if so asked.
+    """
+    keys = _keys(columns, table, dialect)
+    keys = keys if first is None else keys.limit(first)
+    hashed = dialect.hashed([named(f"c{k}") for k in range(len(columns))])
+    hashes = exp.select(hashed.as_("h")).from_(keys.subquery("v"))
+    is_chosen = exp.EQ(this=exp.Mod(this=named("h"), expression=number(part)), expression=number(0))
+    different = exp.Count(this=exp.Distinct(expressions=[named("h")]))
+    return exp.select(different).from_(hashes.subquery("w")).where(is_chosen)
 
 
-def symbols_counted(columns: Sequence[Column], table: Expression, dialect: Dialect) -> exp.Select:
-    """Count the different symbols of each column that are not missing."""
+def symbols_counted(
+    columns: Sequence[Column], table: Expression, dialect: Dialect, first: int
+) -> exp.Select:
+    """Count the first rows, and in them the different symbols of each column, without missing."""
     counts = (
         exp.Count(this=exp.Distinct(expressions=[named(f"c{k}")])) for k in range(len(columns))
     )
-    return exp.select(*counts).from_(_keys(columns, table, dialect).subquery("v"))
+    keys = _keys(columns, table, dialect).limit(first)
+    return rows(keys.subquery("v")).select(*counts)
 
 
 def _key(column: Column, dialect: Dialect) -> Expression:

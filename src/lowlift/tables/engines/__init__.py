@@ -125,6 +125,9 @@ class Engine(Protocol):
     def fetch(self, query: Expression, values: Values | None = None) -> Rows:
         """Run a query whose answer is small and return its rows."""
 
+    def most_different(self) -> float:
+        """Return the most different rows it can have, as far as that is known without a reading."""
+
     def tally(self, plan: RowPlan) -> Rows:
         """Draw the rows of a plan and count each output; None for rows that must leave."""
 

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import hashlib
+import math
 import re
 import secrets
 import zlib
@@ -159,7 +160,8 @@ class DuckDB:
         self.source = source
         self.description = source.description
         self.has_order = not isinstance(source, DatabaseFile)
-        self._attached = False
+        self._attached = self._is_held = False
+        self._links: list[str] = []
         self.is_steady = True
         #: Columns of a CSV that are read as the texts they are, and their kinds.
         self._opaque: dict[str, str] = {}
@@ -243,6 +245,7 @@ class DuckDB:
         if files.format == "csv":
             suffix = ".csv.gz" if files.paths[0].name.lower().endswith(".gz") else ".csv"
         links = [self.sandbox.link(path, f"in{k}{suffix}") for k, path in enumerate(files.paths)]
+        self._links = links
         if files.format == "parquet":
             refuse_repeated(self._parquet_names(links[0]), self.description)
             return read_parquet(links)
@@ -332,6 +335,19 @@ class DuckDB:
         """Run a query whose answer is small and return its rows."""
         return self.sandbox.run(query, values)
 
+    def most_different(self) -> float:
+        """Return the number of rows; for a CSV, which would be read for it, a bound."""
+        if self._is_held or not isinstance(self.source, Files):
+            return int(self.fetch(queries.rows(self.table))[0][0])
+        if self.source.format == "parquet":
+            files = exp.array(*map(exp.Literal.string, self._links))
+            counts = exp.select(exp.Sum(this=named("num_rows")))
+            return int(self.fetch(counts.from_(call("parquet_file_metadata", files)))[0][0])
+        if self._links[0].endswith(".gz"):
+            return math.inf
+        # A line has its delimiters and its end.
+        return sum(path.stat().st_size // len(self.kinds) + 1 for path in self._files)
+
     def tally(self, plan: RowPlan) -> Rows:
         """Draw the rows of a plan and count each output."""
         with drawing(self.sandbox, self.table, plan) as (query, values):
@@ -359,7 +375,7 @@ class DuckDB:
         rows = exp.select(*map(named, columns)).from_(self.table)
         held = exp.table_("rows", db="main", catalog="held", quoted=True)
         self.sandbox.run(f"CREATE TABLE {DUCKDB.sql(held)} AS {DUCKDB.sql(rows)}")
-        self.table, self.is_steady = held, True
+        self.table, self.is_steady, self._is_held = held, True, True
 
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private Parquet file."""

@@ -4,6 +4,7 @@ Everything runs in one read-only transaction at repeatable read, so that the row
 are the rows that were counted; a second connection that must write sees the same snapshot.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -74,6 +75,10 @@ _RELATION = """
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relname = $1 AND c.relkind IN ('r', 'v', 'm', 'p', 'f')
       AND CASE WHEN $2::text IS NULL THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END
+"""
+_ROOM = """
+    SELECT pg_relation_size(oid) / 28 FROM pg_class
+    WHERE oid = $1 AND relkind IN ('r', 'm') AND NOT relhassubclass
 """
 _IDENTITY = """
     SELECT pg_postmaster_start_time()::text, current_database()::text,
@@ -257,6 +262,11 @@ class Postgres:
     def fetch(self, query: Expression, values: Values | None = None) -> Rows:
         """Run a query whose answer is small and return its rows."""
         return self.session.run(query, values)
+
+    def most_different(self) -> float:
+        """Return how many rows the pages of a plain table have room for: 28 bytes each at least."""
+        found = self.session.execute(_ROOM, [self.oid])
+        return int(found[0][0]) if found else math.inf
 
     def share_snapshot(self, session: Session) -> None:
         """Begin a transaction in another session that sees the rows this one sees."""

@@ -1,5 +1,6 @@
 """A Spark table, path or frame: counted and drawn from by the executors, which return counts."""
 
+import math
 import os
 import re
 import secrets
@@ -196,6 +197,14 @@ class Spark:
         """Run a query whose answer is small and return its rows."""
         with refusing(self.description):
             return [tuple(row) for row in self.query(query, values).collect()]
+
+    def most_different(self) -> float:
+        """Return the size of the input as Spark knows it: a different row takes a byte or more."""
+        plan = getattr(self.frame, "_jdf", None)  # a frame of Spark Connect has none
+        if plan is None:
+            return math.inf
+        with refusing(self.description):
+            return int(str(plan.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
     @contextmanager
     def lookup(self, columns: Mapping[str, npt.NDArray[Any]]) -> Iterator[exp.Table]:

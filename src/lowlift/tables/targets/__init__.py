@@ -51,6 +51,8 @@ class Written:
     table: Expression
     fetch: Callable[..., Rows]
     digest: str | None = None
+    #: Its combinations need no estimate: they are the outputs of a channel.
+    is_steady: bool = False
 
     def sha256(self) -> str | None:
         """Return the digest of the written files; None when there are none."""
