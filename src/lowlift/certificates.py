@@ -13,11 +13,9 @@ found, so a bound can be checked by whoever has the joint, the criterion and pi.
 import json
 import math
 import os
-from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +29,14 @@ from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint, check_joint
 from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
+from lowlift.proving import (
+    Proof,
+    coordinate_bounds,
+    cores,
+    in_order,
+    programs_at_once,
+    prove_floor,
+)
 
 __all__ = [
     "Certificate",
@@ -48,30 +54,10 @@ __all__ = [
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-T = TypeVar("T")
-R = TypeVar("R")
 
 _FORMAT, _VERSION = "lowlift-certificate", 1
 
-#: Where the largest coordinate of v lies, for the jobs that the proof starts with.
-_EDGES = (1.0, 1 / 2, 1 / 3, 1 / 4)
-_CHUNK = 24
-#: Linear programs that one thread solves before it asks for the time: at most so many, and at most
-#: so many entries of tableaus.
-_STEP, _ENTRIES = 50, 1_000_000
-_POINTS = 400
-#: Pivots per node of a proof.
-_PIVOTS = 300
-#: Up to this many symbols a proof is too short to be worth a thread, or a question.
-_SMALL = 24
-#: Nodes per job that such a proof may take before threads take over, and jobs between questions.
-_SHORT, _FEW = 2000, 8
-#: Seconds between two questions whether to stop.
-_ASK = 0.2
 _UNIT = 2.0**-53
-#: More than the rounding of a logarithm and a sum of two.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -155,180 +141,6 @@ class State(NamedTuple):
     nmi: float
     bound: float
     seconds: float
-
-
-class Proof(NamedTuple):
-    """A proven lower bound of ``H(v) - pi . v``, what it took, and the lowest points met."""
-
-    floor: float
-    nodes: int
-    points: Floats
-    values: Floats
-
-
-def prove_floor(
-    polytope: Polytope,
-    pi: Floats,
-    cut: float,
-    upper: Floats,
-    *,
-    jobs: int = 1,
-    most_nodes: int = 2_000_000,
-    is_over: Callable[[], bool] | None = None,
-) -> Proof:
-    """Bound ``H(v) - pi . v`` from below over the outer polytope, stopping where `cut` is proven.
-
-    Parameters
-    ----------
-    polytope
-        Where v lies.
-    pi
-        Any duals, (|X|,).
-    cut
-        What to prove: below 0.
-    upper
-        Proven upper bounds of the coordinates of v, (|X|,).
-    jobs
-        Threads; the result does not depend on them.
-    most_nodes
-        Per part of the search.
-    is_over
-        Asked a few times a second; True ends the search early, with a true but weaker bound.
-
-    Guarantee
-        The floor is a true lower bound, for any pi and whatever stopped the search.
-    """
-    prepare("search")
-    from lowlift.kernels import bounding, lp
-
-    # Without a search: -log v >= -log u, so the value is at least the least -log u - pi.
-    least = float((-np.log(upper) - pi).min()) - _ROUNDING
-    if least >= cut:
-        return Proof(cut, 0, np.zeros((0, polytope.n_x)), np.zeros(0))
-    keys, lows, highs = _first_jobs(upper)
-    stop = np.zeros(1, np.int64)
-    bounds, nodes = np.full(len(keys), -math.inf), np.zeros(len(keys), np.int64)
-    box_hi = polytope.outer_hi.copy()
-    box_hi[: polytope.n_x] = upper
-
-    is_small = polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL
-    chunk, limit = (_FEW, min(most_nodes, _SHORT)) if is_small else (_CHUNK, most_nodes)
-
-    def part(first: int) -> tuple[Floats, Floats]:
-        if stop[0]:
-            return np.zeros((0, polytope.n_x)), np.zeros(0)
-        which = slice(first, first + chunk)
-        points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
-        bounding.prove(
-            lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi,
-            cut, keys[which], lows[which], highs[which], limit, _PIVOTS, *polytope.start, stop,
-            bounds[which], nodes[which], points, values,
-        )  # fmt: skip
-        kept = values < -1e-8
-        return points[kept], values[kept]
-
-    found = []
-    if is_small:
-        for first in range(0, len(keys), chunk):
-            stop[0] |= is_over is not None and is_over()
-            found.append(part(first))
-    if not is_small or (nodes.max() >= _SHORT and most_nodes > _SHORT and not stop[0]):
-        limit, chunk = most_nodes, _CHUNK
-        found = _in_threads(part, range(0, len(keys), chunk), jobs, stop, is_over)
-    points = np.concatenate([p for p, _ in found])
-    values = np.concatenate([v for _, v in found])
-    return Proof(max(least, float(bounds.min())), int(nodes.sum()), points, values)
-
-
-def _in_threads(
-    part: Callable[[int], tuple[Floats, Floats]],
-    firsts: Sequence[int],
-    jobs: int,
-    stop: Ints,
-    is_over: Callable[[], bool] | None,
-) -> list[tuple[Floats, Floats]]:
-    """Run the parts in threads (the kernel holds no lock), asking now and then whether to stop."""
-    from concurrent.futures import ThreadPoolExecutor, wait
-
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            futures = [pool.submit(part, first) for first in firsts]
-            while wait(futures, timeout=_ASK).not_done:
-                if is_over is not None and is_over():
-                    stop[0] = 1
-                    break
-            return [future.result() for future in futures]
-        except BaseException:
-            stop[0] = 1
-            raise
-
-
-def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
-    """Split by the largest coordinate and where it lies; together the jobs cover the simplex."""
-    parts = [np.flatnonzero(upper >= low) for low in _EDGES[1:]]
-    keys = np.concatenate([[-1], *parts])
-    sizes = [1, *map(len, parts)]
-    lows = np.repeat([0.0, *_EDGES[1:]], sizes)
-    highs = np.repeat([_EDGES[-1], *_EDGES[:-1]], sizes)
-    highs[1:] = np.minimum(highs[1:], upper[keys[1:]])
-    return keys, lows, highs
-
-
-def coordinate_bounds(
-    polytope: Polytope, jobs: int = 1, deadline: Deadline | None = None
-) -> Floats:
-    """Return proven upper bounds of each coordinate over the outer polytope, (|X|,).
-
-    Symbols that the deadline leaves no time for have the bound 1.
-    """
-    prepare("search")
-    from lowlift.kernels import lp
-
-    r, n = polytope.rows.shape
-
-    def part(symbols: Ints) -> Floats:
-        out = np.ones(len(symbols))
-        if deadline is not None and deadline.is_over:
-            return out
-        first, second, third = polytope.start
-        tableau, basis, place = first.copy(), second.copy(), third.copy()
-        x, net, cost, y = np.empty(n + r), np.empty(n), np.zeros(n), np.empty(r)
-        for k, symbol in enumerate(symbols.tolist()):
-            cost[symbol] = -1.0
-            _, bound, _, _ = lp.minimise(
-                polytope.rows, polytope.largest, tableau, basis, place, cost,
-                polytope.outer_lo, polytope.outer_hi, math.inf, 500, x, net, y,
-            )  # fmt: skip
-            out[k] = min(1.0, -bound)
-            cost[symbol] = 0.0
-        return out
-
-    symbols, step = np.arange(polytope.n_x), programs_at_once(polytope)
-    if polytope.n_x <= step:
-        return part(symbols)
-    return np.concatenate(in_order(part, np.split(symbols, range(step, len(symbols), step)), jobs))
-
-
-def programs_at_once(polytope: Polytope) -> int:
-    """Return how many linear programs one thread solves before it asks for the time."""
-    rows, columns = polytope.rows.shape
-    return max(1, min(_STEP, _ENTRIES // (rows * (rows + columns))))
-
-
-@cache
-def cores() -> int:
-    """Return the number of cores."""
-    return os.cpu_count() or 1
-
-
-def in_order(work: Callable[[T], R], items: Sequence[T], jobs: int) -> list[R]:
-    """Return the results in the order of the items, from threads when there are jobs for them."""
-    if jobs < 2 or len(items) < 2:
-        return [work(item) for item in items]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(jobs, len(items))) as pool:
-        return list(pool.map(work, items))
 
 
 def nmi_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:

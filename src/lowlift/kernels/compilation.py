@@ -29,7 +29,7 @@ _LOG = logging.getLogger("lowlift")
 _MODULES = {
     "merging": ("merging",),
     "partitions": ("partitions",),
-    "search": ("lp", "pricing", "bounding"),
+    "search": ("lp", "pricing", "underestimates", "branching", "bounding"),
 }
 #: A folder for compiled code, inside a folder for caches.
 _CACHE = "lowlift"
