@@ -13,7 +13,6 @@ found, so a bound can be checked by whoever has the joint, the criterion and pi.
 import json
 import math
 import os
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeAlias
@@ -27,47 +26,26 @@ from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.files import read_json, refuse_unknown
-from lowlift.intervals import Interval
 from lowlift.joint import Joint, check_joint
 from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
-from lowlift.threads import cores, in_order, until_over
+from lowlift.proving import coordinate_bounds, prove_floor
+from lowlift.threads import cores
 
 __all__ = [
     "Certificate",
-    "Proof",
     "State",
-    "coordinate_bounds",
     "entropy_of",
     "information_bound",
     "nmi_bound",
-    "programs_at_once",
-    "prove_floor",
     "verify_certificate",
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 _FORMAT, _VERSION = "lowlift-certificate", 1
 
-#: Where the largest coordinate of v lies, for the jobs that the proof starts with.
-_EDGES = (1.0, 1 / 2, 1 / 3, 1 / 4)
-_CHUNK = 24
-#: Linear programs that one thread solves before it asks for the time: at most so many, and at most
-#: so many entries of tableaus.
-_STEP, _ENTRIES = 50, 1_000_000
-_POINTS = 400
-#: Pivots per node of a proof.
-_PIVOTS = 300
-#: Up to this many symbols a proof is too short to be worth a thread, or a question.
-_SMALL = 24
-#: For such a proof, jobs between two questions and nodes of each: most jobs need a few; threads
-#: take over those that need more than the last. A point this far below the cut ends it before.
-_SHORT, _BELOW = ((1000, 50), (8, 2000)), 1e-9
 _UNIT = 2.0**-53
-#: More than the rounding of a logarithm and a sum of two.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -161,148 +139,6 @@ class State(NamedTuple):
     nmi: float
     bound: float
     seconds: float
-
-
-class Proof(NamedTuple):
-    """A proven lower bound of ``H(v) - pi . v``, what it took, and the lowest points met."""
-
-    floor: float
-    nodes: int
-    points: Floats
-    values: Floats
-
-
-def prove_floor(
-    polytope: Polytope,
-    pi: Floats,
-    cut: float,
-    upper: Floats,
-    *,
-    jobs: int = 1,
-    most_nodes: int = 2_000_000,
-    is_over: Callable[[], bool] | None = None,
-) -> Proof:
-    """Bound ``H(v) - pi . v`` from below over the outer polytope, stopping where `cut` is proven.
-
-    Parameters
-    ----------
-    polytope
-        Where v lies.
-    pi
-        Any duals, (|X|,).
-    cut
-        What to prove: below 0.
-    upper
-        Proven upper bounds of the coordinates of v, (|X|,).
-    jobs
-        Threads; the result does not depend on them.
-    most_nodes
-        Per part of the search.
-    is_over
-        Asked a few times a second; True ends the search early, with a true but weaker bound.
-
-    Guarantee
-        The floor is a true lower bound, for any pi and whatever stopped the search.
-    """
-    if len(polytope.lift) == 2:
-        floor = Interval(polytope).floor(pi, cut, jobs, is_over)
-        return Proof(floor, 0, np.zeros((0, polytope.n_x)), np.zeros(0))
-    prepare("search")
-    from lowlift.kernels import bounding, lp
-
-    # Without a search: -log v >= -log u, so the value is at least the least -log u - pi.
-    least = float((-np.log(upper) - pi).min()) - _ROUNDING
-    if least >= cut:
-        return Proof(cut, 0, np.zeros((0, polytope.n_x)), np.zeros(0))
-    keys, lows, highs = _first_jobs(upper)
-    stop = np.zeros(1, np.int64)
-    bounds, nodes = np.full(len(keys), -math.inf), np.zeros(len(keys), np.int64)
-    box_hi = polytope.outer_hi.copy()
-    box_hi[: polytope.n_x] = upper
-
-    def part(which: Ints, limit: int) -> tuple[Floats, Floats]:
-        if stop[0]:
-            return np.zeros((0, polytope.n_x)), np.zeros(0)
-        points, values = np.zeros((_POINTS, polytope.n_x)), np.full(_POINTS, -1e-8)
-        reached, counted = bounds[which], nodes[which]
-        bounding.prove(
-            lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi,
-            cut, keys[which], lows[which], highs[which], limit, _PIVOTS, *polytope.start, stop,
-            reached, counted, points, values,
-        )  # fmt: skip
-        bounds[which], nodes[which] = np.maximum(bounds[which], reached), counted
-        kept = values < -1e-8
-        return points[kept], values[kept]
-
-    left, found = np.arange(len(keys)), list[tuple[Floats, Floats]]()
-    if polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL:
-        for chunk, limit in _SHORT:
-            for first in range(0, len(left), chunk):
-                stop[0] |= is_over is not None and is_over()
-                found.append(part(left[first : first + chunk], min(limit, most_nodes)))
-                stop[0] |= found[-1][1].min(initial=cut) < cut - _BELOW
-            is_ended = stop[0] or most_nodes <= limit
-            left = left[:0] if is_ended else left[nodes[left] >= limit]
-    if len(left):
-        chunks = np.split(left, range(_CHUNK, len(left), _CHUNK))
-        found += until_over(lambda which: part(which, most_nodes), chunks, jobs, stop, is_over)
-    points = np.concatenate([p for p, _ in found])
-    values = np.concatenate([v for _, v in found])
-    return Proof(max(least, float(bounds.min())), int(nodes.sum()), points, values)
-
-
-def _first_jobs(upper: Floats) -> tuple[Ints, Floats, Floats]:
-    """Split by the largest coordinate and where it lies; together the jobs cover the simplex."""
-    parts = [np.flatnonzero(upper >= low) for low in _EDGES[1:]]
-    keys = np.concatenate([[-1], *parts])
-    sizes = [1, *map(len, parts)]
-    lows = np.repeat([0.0, *_EDGES[1:]], sizes)
-    highs = np.repeat([_EDGES[-1], *_EDGES[:-1]], sizes)
-    highs[1:] = np.minimum(highs[1:], upper[keys[1:]])
-    return keys, lows, highs
-
-
-def coordinate_bounds(
-    polytope: Polytope, jobs: int = 1, deadline: Deadline | None = None
-) -> Floats:
-    """Return proven upper bounds of each coordinate over the outer polytope, (|X|,).
-
-    Symbols that the deadline leaves no time for have the bound 1.
-    """
-    if len(polytope.lift) == 2:
-        return np.ones(polytope.n_x)  # a proof by pairs needs none
-    prepare("search")
-    from lowlift.kernels import lp
-
-    r, n = polytope.rows.shape
-
-    def part(symbols: Ints) -> Floats:
-        out = np.ones(len(symbols))
-        if deadline is not None and deadline.is_over:
-            return out
-        first, second, third = polytope.start
-        tableau, basis, place = first.copy(), second.copy(), third.copy()
-        x, net, cost, y = np.empty(n + r), np.empty(n), np.zeros(n), np.empty(r)
-        for k, symbol in enumerate(symbols.tolist()):
-            cost[symbol] = -1.0
-            _, bound, _, _ = lp.minimise(
-                polytope.rows, polytope.largest, tableau, basis, place, cost,
-                polytope.outer_lo, polytope.outer_hi, math.inf, 500, x, net, y,
-            )  # fmt: skip
-            out[k] = min(1.0, -bound)
-            cost[symbol] = 0.0
-        return out
-
-    symbols, step = np.arange(polytope.n_x), programs_at_once(polytope)
-    if polytope.n_x <= step:
-        return part(symbols)
-    return np.concatenate(in_order(part, np.split(symbols, range(step, len(symbols), step)), jobs))
-
-
-def programs_at_once(polytope: Polytope) -> int:
-    """Return how many linear programs one thread solves before it asks for the time."""
-    rows, columns = polytope.rows.shape
-    return max(1, min(_STEP, _ENTRIES // (rows * (rows + columns))))
 
 
 def nmi_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.certificates import coordinate_bounds, information_bound, prove_floor
+from lowlift.certificates import information_bound
 from lowlift.criteria import HalfSpaces
 from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
+from lowlift.proving import coordinate_bounds, prove_floor
 
 JOINT = ll.Joint.random(3, 6, seed=0)
 

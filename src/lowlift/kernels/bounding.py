@@ -6,13 +6,11 @@ before left over. With R_0 = 1 and R_i = R_{i-1} - v(k_i), the share f_i = v(k_i
 
     H(v) = sum_i R_{i-1} hb(f_i) + R_d H(w)
 
-which is bounded below by a function linear in v: the chord of hb on each interval, and
-``-log(largest share)`` for each x of the rest; or, for the last level and the rest together, by the
-chord of the least entropy that a distribution with largest entry f_d can have. Only boxes of
-variables change from node to node, so a linear program goes on from its parent's tableau.
+which `underestimates` bounds below by functions linear in v. Only boxes of variables change from
+node to node, so a linear program goes on from its parent's tableau.
 
 Rounding: shares and boxes are moved outward by a few units, the linear program's bound has its own
-allowance, and `_SLACK` covers the coefficients, each of which is off by less than 1e-13.
+allowance, and the underestimates have theirs.
 """
 
 import math
@@ -21,8 +19,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.kernels.branching import LEVELS, what_to_split
 from lowlift.kernels.compilation import helper, kernel
 from lowlift.kernels.lp import LIMIT, MINIMISE
+from lowlift.kernels.underestimates import CHAIN, DOWN, UP, better, underestimate
 
 __all__ = ["DIFFUSE", "prove"]
 
@@ -32,41 +32,14 @@ Ints = npt.NDArray[np.int64]
 #: The number that stands for "no largest coordinate: all are at most the cap".
 DIFFUSE = -1
 
-_LEVELS = 16  # opened coordinates at the most
 _HEIGHT = 80  # of the tree
 _STACK = 60_000
-_UP, _DOWN = 1 + 2.0**-50, 1 - 2.0**-50
-_SLACK = 1e-12
 #: Rounds of tightening in a node, and the part of the gap that a round must gain.
 _ROUNDS, _GAIN = 4, 0.2
-#: Least weight of an interval's width against its error, when choosing what to split.
-_WIDTH = 0.02
-#: Split 1 - f in proportion where (1 - high) / (1 - low) is below this.
-_PROPORTION = 0.4
-#: The part of the gap that the other underestimate must promise.
-_OTHER = 0.1
 #: A diffuse child must be this much below its parent's cap.
 _CAP_STEP = 0.02
 #: Nodes after which a block that has met a point below the cut hands it over.
 _HANDOVER = 300
-
-
-@helper()
-def _binary_entropy(f: float) -> float:
-    if f <= 0.0 or f >= 1.0:
-        return 0.0
-    return -f * math.log(f) - (1 - f) * math.log(1 - f)
-
-
-@helper()
-def _least_entropy(largest: float) -> float:
-    """Return the least entropy of a distribution whose entries are at most `largest`."""
-    if largest >= 1.0:
-        return 0.0
-    count = math.floor(1.0 / largest + 1e-12)
-    rest = 1 - count * largest
-    out = -count * largest * math.log(largest)
-    return out - rest * math.log(rest) if rest > 1e-300 else out
 
 
 @helper()
@@ -82,7 +55,7 @@ def _value(v: Floats, pi: Floats) -> float:
 @helper()
 def _cap_after(share: float) -> float:
     """Return the most that another coordinate can have of what a largest share leaves over."""
-    return min(1.0, share / (1 - share) * _UP) if share < 0.5 else 1.0
+    return min(1.0, share / (1 - share) * UP) if share < 0.5 else 1.0
 
 
 @helper()
@@ -97,103 +70,16 @@ def _match(
     for i in range(depth):
         k = keys[i]
         if rest_min > 1e-12:
-            high[i] = min(high[i], most[k] / rest_min * _UP)
+            high[i] = min(high[i], most[k] / rest_min * UP)
         if rest_max > 1e-12:
-            low[i] = max(low[i], least[k] / rest_max * _DOWN)
-        least[k] = max(least[k], low[i] * rest_min * _DOWN)
-        most[k] = min(most[k], high[i] * rest_max * _UP)
+            low[i] = max(low[i], least[k] / rest_max * DOWN)
+        least[k] = max(least[k], low[i] * rest_min * DOWN)
+        most[k] = min(most[k], high[i] * rest_max * UP)
         if low[i] > high[i] or least[k] > most[k]:
             return False, 0.0, 0.0
-        rest_min *= max(1 - high[i], 0.0) * _DOWN
-        rest_max *= (1 - low[i]) * _UP
+        rest_min *= max(1 - high[i], 0.0) * DOWN
+        rest_max *= (1 - low[i]) * UP
     return True, rest_min, rest_max
-
-
-@helper()
-def _underestimate(
-    pi: Floats,
-    depth: int,
-    keys: Ints,
-    is_key: npt.NDArray[np.bool_],
-    low: Floats,
-    high: Floats,
-    cap: float,
-    rest_min: float,
-    rest_max: float,
-    jointly: bool,
-    least: Floats,
-    most: Floats,
-    lo: Floats,
-    hi: Floats,
-    cost: Floats,
-    start: Floats,
-    slope: Floats,
-) -> float:
-    """Set costs and boxes of the linear underestimate of H(v) - pi . v; return its constant.
-
-    `jointly` takes the last level and the rest together. Level i has ``start + slope f``.
-    """
-    for j in range(pi.size):
-        cost[j], lo[j], hi[j] = -pi[j], least[j], most[j]
-        if not is_key[j]:
-            hi[j] = min(hi[j], cap * rest_max * _UP)
-            if not jointly:
-                share = min(cap, hi[j] / rest_min * _UP) if rest_min > 1e-12 else cap
-                cost[j] -= math.log(max(share, 1e-9))
-            lo[j] = min(lo[j], hi[j])
-    constant = -_SLACK
-    for i in range(depth):
-        if jointly and i == depth - 1:
-            first, last = _least_entropy(low[i]), _least_entropy(high[i])
-        else:
-            first, last = _binary_entropy(low[i]), _binary_entropy(high[i])
-        width = high[i] - low[i]
-        if width > 1e-10:
-            slope[i] = (last - first) / width
-            start[i] = first - slope[i] * low[i]
-        else:
-            slope[i], start[i] = 0.0, min(first, last)
-        constant += start[i]
-        cost[keys[i]] += slope[i]
-        for q in range(i):
-            cost[keys[q]] -= start[i]
-    return constant
-
-
-@helper()
-def _promises_more(
-    depth: int,
-    keys: Ints,
-    is_key: npt.NDArray[np.bool_],
-    low: Floats,
-    high: Floats,
-    x: Floats,
-    pi: Floats,
-    cost: Floats,
-    start: Floats,
-    slope: Floats,
-    gap: float,
-) -> bool:
-    """Tell whether taking the last level and the rest together would be better at x by far."""
-    i = depth - 1
-    pieces = math.floor(min(1.0 / high[i], 1e9) + 1e-9)  # the share may be 0
-    if pieces < 2 or high[i] > 1.0 / pieces or low[i] < 1.0 / (pieces + 1.0):
-        return False  # the least entropy is concave between such points only
-    left = 1.0
-    for q in range(i):
-        left -= x[keys[q]]
-    first, last = _least_entropy(low[i]), _least_entropy(high[i])
-    width = high[i] - low[i]
-    if width > 1e-10:
-        tilt = (last - first) / width
-        other = tilt * x[keys[i]] + (first - tilt * low[i]) * left
-    else:
-        other = min(first, last) * left
-    now = slope[i] * x[keys[i]] + start[i] * left
-    for j in range(pi.size):
-        if not is_key[j] and x[j] > 0:
-            now += x[j] * (cost[j] + pi[j])
-    return bool(other > now + _OTHER * gap)
 
 
 @helper()
@@ -203,67 +89,9 @@ def _tighten(
     """Cut the boxes by reduced costs: beyond them the bound passes the cut."""
     for j in range(least.size):
         if net[j] > 1e-9 + 2 * error:
-            most[j] = min(most[j], (lo[j] + gap / (net[j] - error)) * _UP + 1e-15)
+            most[j] = min(most[j], (lo[j] + gap / (net[j] - error)) * UP + 1e-15)
         elif net[j] < -1e-9 - 2 * error:
-            least[j] = max(least[j], (hi[j] - gap / (-net[j] - error)) * _DOWN - 1e-15)
-
-
-@helper()
-def _what_to_split(
-    depth: int,
-    keys: Ints,
-    is_key: npt.NDArray[np.bool_],
-    low: Floats,
-    high: Floats,
-    jointly: bool,
-    x: Floats,
-    pi: Floats,
-    cost: Floats,
-    start: Floats,
-    slope: Floats,
-) -> tuple[int, float]:
-    """Return the level to split and where; `depth` stands for opening a coordinate, -1 for none."""
-    left, level, largest = 1.0, -1, 0.0
-    for i in range(depth):
-        if high[i] - low[i] < 1e-7:
-            left -= x[keys[i]]
-            continue
-        share = min(max(x[keys[i]] / left, low[i]), high[i]) if left > 1e-12 else low[i]
-        off = left * (high[i] - low[i]) * _WIDTH
-        if not (jointly and i == depth - 1):
-            off = max(off, left * (_binary_entropy(share) - (start[i] + slope[i] * share)))
-        if off > largest:
-            largest, level = off, i
-        left -= x[keys[i]]
-    rest = 0.0
-    if left > 1e-12:
-        for j in range(pi.size):
-            if not is_key[j] and x[j] > 1e-13:
-                rest += x[j] * (-math.log(x[j] / left) - (cost[j] + pi[j]))
-        if jointly:
-            i = depth - 1
-            both = left + x[keys[i]]
-            share = x[keys[i]] / both
-            rest += both * (_binary_entropy(share) - (start[i] + slope[i] * share))
-    if (rest > largest or level < 0) and depth < _LEVELS - 1:
-        level, point, proportion = depth, 0.0, _PROPORTION
-        for i in range(depth):
-            ratio = (1 - high[i]) / (1 - low[i]) if low[i] < 1 else 1.0
-            if ratio < proportion and high[i] - low[i] > 1e-6:
-                proportion, level = ratio, i
-                point = 1 - math.sqrt(max(1 - high[i], 0.02 * (1 - low[i])) * (1 - low[i]))
-        return level, point
-    if level < 0:
-        return -1, 0.0
-    left = 1.0
-    for i in range(level):
-        left -= x[keys[i]]
-    width = high[level] - low[level]
-    point = x[keys[level]] / left if left > 1e-12 else 0.0
-    # Also where x is no number: the two halves must cover the interval.
-    if not low[level] + 0.15 * width <= point <= high[level] - 0.15 * width:
-        point = 0.5 * (low[level] + high[level])
-    return level, point
+            least[j] = max(least[j], (hi[j] - gap / (-net[j] - error)) * DOWN - 1e-15)
 
 
 @helper()
@@ -385,10 +213,10 @@ def prove(
     leasts, mosts = np.empty((_HEIGHT + 1, n_x)), np.empty((_HEIGHT + 1, n_x))
     room = min(_STACK, _HEIGHT * (n_x + 2))  # depth first: a node's children per level
     s_whole, s_real = np.empty((room, 2), np.int64), np.empty((room, 2))
-    s_keys = np.empty((room, _LEVELS), np.int64)
-    s_low, s_high = np.empty((room, _LEVELS)), np.empty((room, _LEVELS))
-    keys, low, high = np.empty(_LEVELS, np.int64), np.empty(_LEVELS), np.empty(_LEVELS)
-    start, slope = np.empty(_LEVELS), np.empty(_LEVELS)
+    s_keys = np.empty((room, LEVELS), np.int64)
+    s_low, s_high = np.empty((room, LEVELS)), np.empty((room, LEVELS))
+    keys, low, high = np.empty(LEVELS, np.int64), np.empty(LEVELS), np.empty(LEVELS)
+    start, slope = np.empty(LEVELS), np.empty(LEVELS)
     is_key = np.zeros(n_x, np.bool_)
     lo, hi, cost = np.empty(n + r), np.empty(n + r), np.zeros(n)
     for j in range(n + r):
@@ -425,8 +253,7 @@ def prove(
             for i in range(depth):
                 is_key[keys[i]] = True
             # ---- bound the node, tightening its boxes while that pays
-            # Not the constant False, which numba would compile the helpers for apart.
-            jointly = depth < 0
+            kind = CHAIN
             is_done, previous, rounds, gap = False, -math.inf, 0, 0.0
             rest_min, rest_max, error = 1.0, 1.0, 0.0
             while True:
@@ -438,8 +265,8 @@ def prove(
                     break
                 if depth > 0:
                     cap = min(cap, _cap_after(high[depth - 1]))
-                constant = _underestimate(
-                    pi, depth, keys, is_key, low, high, cap, rest_min, rest_max, jointly,
+                constant = underestimate(
+                    kind, pi, depth, keys, is_key, low, high, cap, rest_min, rest_max,
                     least, most, lo, hi, cost, start, slope,
                 )  # fmt: skip
                 status, now, error, _ = minimise(
@@ -455,15 +282,13 @@ def prove(
                 _tighten(net, error, gap, lo, hi, least, most)
                 if status >= LIMIT or rounds >= _ROUNDS:
                     break
-                if (
-                    rounds == 1
-                    and depth > 0
-                    and _promises_more(
-                        depth, keys, is_key, low, high, x, pi, cost, start, slope, gap
+                if rounds == 1:
+                    kind = better(
+                        depth, keys, low, high, lo, hi, x, pi, cost, constant, start, slope, gap
                     )
-                ):
-                    jointly, previous = True, now
-                    continue
+                    if kind != CHAIN:
+                        previous = now
+                        continue
                 if rounds > 1 and now - previous < _GAIN * gap:
                     break
                 previous = now
@@ -473,8 +298,8 @@ def prove(
             is_below = is_below or value < cut
             _keep(points, values, x, value)
             # ---- branch
-            level, point = _what_to_split(
-                depth, keys, is_key, low, high, jointly, x, pi, cost, start, slope
+            level, point = what_to_split(
+                depth, keys, is_key, low, high, kind, lo, hi, x, pi, cost, start, slope
             )
             if level < 0 or height >= _HEIGHT or top + n_x + 2 >= room:
                 worst = min(worst, bound)
@@ -505,13 +330,13 @@ def prove(
                 keys, low, high, s_whole, s_real, s_keys, s_low, s_high,
             )  # fmt: skip
             top += 1
-            needed = next_cap * rest_min * _DOWN
+            needed = next_cap * rest_min * DOWN
             for j in range(n_x):
                 if is_key[j] or min(most[j], hi[j]) < needed:
                     continue
-                if net[j] > 2 * error and (net[j] - error) * (needed - lo[j]) > gap * _UP + 1e-15:
+                if net[j] > 2 * error and (net[j] - error) * (needed - lo[j]) > gap * UP + 1e-15:
                     continue
-                share = min(cap, min(most[j], hi[j]) / rest_min * _UP) if rest_min > 1e-12 else cap
+                share = min(cap, min(most[j], hi[j]) / rest_min * UP) if rest_min > 1e-12 else cap
                 if share < next_cap:
                     continue
                 keys[depth], low[depth], high[depth] = j, next_cap, share

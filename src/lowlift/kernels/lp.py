@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from lowlift.kernels.compilation import helper, kernel
 
-__all__ = ["BEYOND", "LIMIT", "MINIMISE", "OPTIMAL", "STUCK", "fresh_tableau", "minimise"]
+__all__ = ["BEYOND", "LIMIT", "MINIMISE", "OPTIMAL", "STUCK", "fresh_tableau", "minimise", "pivot"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,7 +51,8 @@ def fresh_tableau(rows: Floats) -> tuple[Floats, Ints, Ints]:
 
 
 @helper(fastmath=_SUMS)
-def _pivot(tableau: Floats, reduced: Floats, row: int, column: int) -> None:
+def pivot(tableau: Floats, reduced: Floats, row: int, column: int) -> None:
+    """Let the column enter the basis in this row, in the tableau and the reduced costs."""
     scale = 1.0 / tableau[row, column]
     size = tableau.shape[1]
     for j in range(size):
@@ -330,7 +331,7 @@ def minimise(
             basic[i] -= tableau[i, column] * step
         value = x[column] + step
         x[column], x[leaves] = 0.0, target
-        _pivot(tableau, reduced, row, column)
+        pivot(tableau, reduced, row, column)
         basis[row], place[column], place[leaves], basic[row] = column, row, -1, value
         pivots += 1
     if status != BEYOND:

@@ -10,13 +10,107 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.kernels.compilation import kernel
-from lowlift.kernels.lp import MINIMISE, OPTIMAL
+from lowlift.kernels.compilation import helper, kernel
+from lowlift.kernels.lp import MINIMISE, OPTIMAL, pivot
 
 __all__ = ["cheapest", "linearise", "pairs", "triples"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+#: Vertices that a walk along edges passes at the most.
+_WALK = 200
+#: The least gain, and the least step, of an edge worth walking along.
+_GAIN, _STEP = 1e-9, 1e-9
+#: Walk on from vertices below this value.
+_NEAR = 0.4
+#: A symbol whose net cost is above this, at v = 0, is not worth entering.
+_DEAR = 8.0
+
+
+@helper()
+def _term(v: float, pi: float) -> float:
+    """Return what one coordinate adds to H(v) - pi . v."""
+    return -v * (math.log(v) + pi) if v > 1e-13 else 0.0
+
+
+@helper()
+def _value(x: Floats, pi: Floats) -> float:
+    """Return H(v) - pi . v."""
+    total = 0.0
+    for j in range(pi.size):
+        total += _term(x[j], pi[j])
+    return total
+
+
+@helper()
+def _edge(
+    tableau: Floats, basis: Ints, lo: Floats, hi: Floats, x: Floats, column: int, sign: float
+) -> tuple[float, int]:
+    """Return how far a nonbasic variable can move, and the row that stops it (-1: its own box)."""
+    step, row = hi[column] - lo[column], -1
+    for i in range(basis.size):
+        rate, b = -sign * tableau[i, column], basis[i]
+        if rate > 1e-9:
+            most = (hi[b] - x[b]) / rate
+        elif rate < -1e-9:
+            most = (lo[b] - x[b]) / rate
+        else:
+            continue
+        if most < step:
+            step, row = max(most, 0.0), i
+    return step, row
+
+
+@helper()
+def _walk(
+    tableau: Floats,
+    basis: Ints,
+    place: Ints,
+    lo: Floats,
+    hi: Floats,
+    x: Floats,
+    pi: Floats,
+    net: Floats,
+    unused: Floats,
+) -> None:
+    """Walk from a vertex x to the neighbour with the least H(v) - pi . v while that is less.
+
+    Linear programs stop at vertices that are the best for one linear cost; these are the best of
+    all their neighbours.
+    """
+    r, size = tableau.shape
+    n_x = pi.size
+    for _ in range(_WALK):
+        best, column, leaves, move = -_GAIN, -1, -1, 0.0
+        for j in range(size):
+            if place[j] >= 0 or hi[j] <= lo[j] or (j < n_x and net[j] > _DEAR):
+                continue
+            sign = 1.0 if x[j] <= 0.5 * (lo[j] + hi[j]) else -1.0
+            step, row = _edge(tableau, basis, lo, hi, x, j, sign)
+            if step < _STEP:
+                continue
+            change = 0.0
+            if j < n_x:
+                change = _term(x[j] + sign * step, pi[j]) - _term(x[j], pi[j])
+            for i in range(r):
+                b = basis[i]
+                if b < n_x and tableau[i, j] != 0.0:
+                    change += _term(x[b] - tableau[i, j] * sign * step, pi[b]) - _term(x[b], pi[b])
+            if change < best:
+                best, column, leaves, move = change, j, row, sign * step
+        if column < 0:
+            return
+        for i in range(r):
+            x[basis[i]] -= tableau[i, column] * move
+        x[column] += move
+        if leaves < 0:
+            x[column] = hi[column] if move > 0 else lo[column]
+            continue
+        b = basis[leaves]
+        x[b] = lo[b] if x[b] <= 0.5 * (lo[b] + hi[b]) else hi[b]
+        pivot(tableau, unused, leaves, column)
+        basis[leaves], place[column], place[b] = column, leaves, -1
 
 
 @kernel(
@@ -38,6 +132,8 @@ def linearise(
     most_pivots: int,
 ) -> tuple[Floats, Floats]:
     """Go down from each start by linear programs with cost ``-log(v + d) - pi``, d shrinking.
+
+    From the best vertex found, walk on along edges.
 
     Parameters
     ----------
@@ -66,6 +162,7 @@ def linearise(
     work = np.empty((r, n + r))
     work_basis, work_place = np.empty(r, np.int64), np.empty(n + r, np.int64)
     x, net, cost, y = np.zeros(n + r), np.zeros(n), np.zeros(n), np.zeros(r)
+    unused = np.zeros(n + r)
     found, values = np.zeros(starts.shape), np.empty(starts.shape[0])
     for k in range(starts.shape[0]):
         if k % 50 == 0:  # rounding piles up in a tableau
@@ -78,7 +175,14 @@ def linearise(
         for j in range(n_x):
             x[j] = starts[k, j]
         values[k], smooth, misses = math.inf, 1e-4, 0
-        for step in range(steps):
+        for step in range(steps + 1):
+            is_last = step == steps or misses == 2
+            if is_last:  # once more at the best vertex, and on from there where it is near 0
+                if values[k] > _NEAR:
+                    break
+                smooth = 1e-4
+                for j in range(n_x):
+                    x[j] = found[k, j]
             for j in range(n_x):
                 cost[j] = -math.log(max(x[j], 0.0) + smooth) - pi[j]
             status, _, _, _ = minimise(
@@ -87,18 +191,17 @@ def linearise(
             )  # fmt: skip
             if status != OPTIMAL:
                 break
-            value = 0.0
-            for j in range(n_x):
-                if x[j] > 1e-13:
-                    value -= x[j] * (math.log(x[j]) + pi[j])
+            if is_last:
+                _walk(work, work_basis, work_place, lo, hi, x, pi, net, unused)
+            value = _value(x, pi)
             if value < values[k] - 1e-12:
                 values[k], misses = value, 0
                 for j in range(n_x):
                     found[k, j] = max(x[j], 0.0)
             else:
                 misses += 1
-                if misses == 2:
-                    break
+            if is_last:
+                break
             smooth = 0.01 * 0.3**step
     return found, values
 

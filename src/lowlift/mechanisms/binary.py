@@ -25,6 +25,7 @@ from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
 from lowlift.intervals import Interval, largest_duals, sides_of
 from lowlift.kernels.compilation import prepare
+from lowlift.mechanisms.boundary import shares_inside, toward
 from lowlift.mechanisms.master import Outcome, Rows
 from lowlift.polytope import Polytope
 
@@ -408,9 +409,9 @@ def _ends_inside(polytope: Polytope, is_allowed: Bools) -> tuple[float, float]:
     line = polytope.lift[np.argmax(np.ptp(polytope.lift, axis=1))]
     outer = [int(np.argmin(line)), int(np.argmax(line))]
     lifts, is_bound = polytope.lift[:, outer], ~is_allowed[outer]
-    edge = polytope.shares_inside(lifts, is_exact=True)
+    edge = shares_inside(polytope, lifts, is_exact=True)
     if not polytope.is_box:
-        near = polytope.toward(lifts, edge + 1e-6 * (1 - edge))
+        near = toward(polytope, lifts, edge + 1e-6 * (1 - edge))
         polytope.cut(near[:, is_bound])
     center = float(line @ polytope.p_x)
     away = edge * (line[outer] - center)

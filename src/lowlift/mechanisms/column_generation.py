@@ -10,22 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import risky_symbols
-from lowlift.certificates import (
-    Proof,
-    State,
-    coordinate_bounds,
-    entropy_of,
-    nmi_bound,
-    programs_at_once,
-    prove_floor,
-)
+from lowlift.certificates import State, entropy_of, nmi_bound
 from lowlift.classes import Atom, Mixture
 from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
+from lowlift.mechanisms.boundary import excess, shares_inside, spread, toward
 from lowlift.mechanisms.master import NONE, Master, Outcome, atom_of, mix
+from lowlift.mechanisms.starts import Starts, ranges
+from lowlift.mechanisms.support import split_support
 from lowlift.polytope import Polytope
+from lowlift.proving import Proof, coordinate_bounds, programs_at_once, prove_floor
 from lowlift.threads import in_order
 
 __all__ = ["optimise", "split_support"]
@@ -35,16 +31,17 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 _TOLERANCE = 1e-8
 #: Linear programs per start, and pivots in each, at the most.
 _STEPS, _PIVOTS = 10, 500
-#: By how much the next target is smaller where proofs do not become longer.
+#: By how much the next target is smaller where proofs are short and do not become longer.
 _LEAP = 256
+#: The part of a target that is spent on duals at which the proof is shorter; and the part of H(X)
+#: below which no target is.
+_PULL, _EXACT = 0.75, 1e-4
+#: Points of a proof that pricing starts from: one for so many nodes, within these limits.
+_FEW_STARTS, _MOST_STARTS = 50, 500
 #: Tangents that proofs rest on are kept up to this many rows: one dropped may be met again.
 _MANY_ROWS = 400
 #: What a proven floor is lowered by, so that another machine's rounding proves it too.
 _ROOM = 1e-10
-#: An atom is halved at most 5 times over; of larger ones this many extreme atoms are peeled off.
-_MOST_HALVINGS, _MOST_PEELED = 5, 48
-#: A share this small counts as none.
-_NOTHING = 1e-12
 #: Up to this many symbols, a few rounds with all pairs at once are tried first.
 _SMALL = 24
 #: Rounds of that, and nodes of each part of a proof in it.
@@ -105,12 +102,14 @@ class _Search:
         self.entropy = entropy_of(polytope.p_x) if entropy is None else entropy
         self.upper = coordinate_bounds(polytope, jobs, deadline)
         # pi = -log u needs no search: H(v) + sum v log u >= 0 because v <= u.
-        self.duals, self.floor = -np.log(self.upper), -1e-11
+        self.anchor = -np.log(self.upper)
+        self.duals, self.floor = self.anchor, -1e-11
         #: Where tangents were taken that the bound, and the bounds of coordinates, rest on.
         self.tangents: tuple[tuple[float, ...], ...] = ()
         self.upper_tangents: tuple[tuple[float, ...], ...] = ()
         self.bound = min(1.0, nmi_bound(polytope.p_x, self.duals, self.floor, self.entropy))
-        self.nodes = 0
+        #: `stalls`: proofs that met points below their cut which gave nothing new.
+        self.nodes = self.stalls = 0
         #: Vertices found before there is a master, (k, |X|).
         self.found = np.zeros((0, polytope.n_x))
         self.is_stopped = self.is_proving = False
@@ -160,7 +159,7 @@ class _Search:
         other vertices that it takes are few.
         """
         target, p_x, n = 0.9 * self.gap * self.entropy, self.polytope.p_x, self.polytope.n_x
-        corners = _Starts(n).points(range(n))
+        corners = Starts(n).points(range(n))
         # Where singles and pairs do not suffice, P_X itself keeps the program feasible.
         atoms = np.concatenate([self._singles_and_pairs(), p_x[:, None]], axis=1)
         for _ in range(_MOST_ROUNDS):
@@ -236,7 +235,7 @@ class _Search:
             self._add_pairs(self._cheapest_pairs(self.pair_cost, math.inf, 6))
         noise = np.random.default_rng(0).normal(size=n)
         for size in (1e-4, 0.2):
-            self._linearise(size * noise - np.log(self.upper), _Starts(n), keep_all=True)
+            self._linearise(size * noise - np.log(self.upper), Starts(n), keep_all=True)
         self._solve()
 
     def _add_pairs(self, which: npt.NDArray[np.int64]) -> int:
@@ -260,7 +259,7 @@ class _Search:
         net = self.pair_cost - share * pi[first] - (1 - share) * pi[second]
         return self._add_pairs(self._cheapest_pairs(net, -1e-9, 4))
 
-    def _linearise(self, pi: Floats, starts: "_Starts", *, keep_all: bool = False) -> int:
+    def _linearise(self, pi: Floats, starts: Starts, *, keep_all: bool = False) -> int:
         """Add what successive linearisation finds; return the number of new atoms and cuts."""
         polytope, new = self.polytope, 0
 
@@ -275,11 +274,11 @@ class _Search:
 
         step = programs_at_once(polytope)
         room = max(step, _MOST_ENTRIES // polytope.n_x // step * step)
-        batches = _ranges(range(len(starts)), room)
+        batches = ranges(range(len(starts)), room)
         for batch in batches:
             if self._is_over():
                 break
-            found = in_order(part, _ranges(batch, step), self.jobs)
+            found = in_order(part, ranges(batch, step), self.jobs)
             points = np.concatenate([some for some, _ in found])
             values = np.concatenate([some for _, some in found])
             if self._is_over():
@@ -297,19 +296,19 @@ class _Search:
         if self.polytope.is_box:
             return self.master.add(points)
         lifts = self.polytope.lifts(points)
-        outside = self.polytope.excess(lifts) > 0
+        outside = excess(self.polytope, lifts) > 0
         new = self.master.add(points[~outside]) if (~outside).any() else 0
         if outside.any():
             beyond, lifts = points[outside], lifts[:, outside]
-            shares = self.polytope.shares_inside(lifts)
+            shares = shares_inside(self.polytope, lifts)
             near = lifts
             if not self.polytope.is_polyhedral:
                 p_x = self.polytope.p_x
                 new += self.master.add(p_x + shares[:, None] * (beyond - p_x))
                 # Tangents just outside the boundary are the deepest.
-                edge = self.polytope.shares_inside(lifts, is_exact=True)
-                near = self.polytope.toward(lifts, edge + 1e-6 * (1 - edge))
-            chosen = _spread(near, np.argsort(shares), 40)
+                edge = shares_inside(self.polytope, lifts, is_exact=True)
+                near = toward(self.polytope, lifts, edge + 1e-6 * (1 - edge))
+            chosen = spread(near, np.argsort(shares), 40)
             new += self.polytope.cut(near[:, chosen], lifts[:, chosen])
         return new
 
@@ -335,7 +334,7 @@ class _Search:
         found = np.concatenate(in_order(part, range(parts), self.jobs))
         if not len(found):
             return 0
-        return self.master.add(found) + self._linearise(self.master.pi, _Starts(found=found))
+        return self.master.add(found) + self._linearise(self.master.pi, Starts(found=found))
 
     def _improve_by_triples(self) -> None:
         """Price triples while that pays, where there are not too many of them."""
@@ -356,7 +355,7 @@ class _Search:
             while self._price_pairs():
                 if not self._solve():
                     return
-            starts = _Starts(self.polytope.n_x, self.master.used())
+            starts = Starts(self.polytope.n_x, self.master.used())
             if not self._linearise(self.master.pi, starts):
                 break
             before = self.master.cost
@@ -399,41 +398,53 @@ class _Search:
         self._close_gap()
 
     def _close_gap(self) -> None:
-        """Prove ever smaller targets at the master's duals; what the proofs find improves it."""
+        """Prove ever smaller gaps; what the proofs find improves the mixture."""
         self.is_proving = True
         goal = 0.9 * self.gap * self.entropy
         target = max(goal, 0.5 * (self.bound - self.nmi) * self.entropy)
-        most_nodes, stalls, before = 2_000_000, 0, max(5000, 10 * self.polytope.n_x)
-        while self.bound - self.nmi > self.gap and stalls < 8 and most_nodes < 10**9:
+        most_nodes, steps = 2_000_000, _Steps(goal, self.polytope)
+        while self.bound - self.nmi > self.gap and self.stalls < 8 and most_nodes < 10**9:
             if self._is_over():
                 return
-            proof = self._prove(target, most_nodes)
+            pi, loss = self._duals_for(target)
+            proof = self._prove(pi, loss - target, loss, most_nodes)
             if self._tell():
                 return
             new = self._learn(proof)
-            lowest = -float(proof.values.min(initial=0.0))
-            if proof.floor >= -target:
-                if not new and (target <= goal or stalls):
+            lowest = loss - float(proof.values.min(initial=0.0))
+            if proof.floor >= loss - target:
+                if not new and (target <= goal or self.stalls):
                     return
-                # Where a harder proof hardly took more nodes, the next may be much harder. Tangents
-                # are found step by step.
-                is_flat = self.polytope.is_box and proof.nodes < 3 * before
-                target /= _LEAP if is_flat else 2 if self.polytope.is_box else 4
-                target = goal if target < (_LEAP if self.polytope.is_box else 1) * goal else target
-                before = proof.nodes
+                target = steps.after(target, proof.nodes)
             elif lowest > target and not (new and self.polytope.is_polyhedral):
                 # Points below the cut that no atom may be: prove what holds down to them.
-                target, stalls = 1.05 * lowest, stalls + (not new)
+                target, self.stalls = 1.05 * lowest, self.stalls + (not new)
             elif not new:
                 most_nodes *= 8
+
+    def _duals_for(self, target: float) -> tuple[Floats, float]:
+        """Return duals to prove the target at, and by how much their objective is below the best.
+
+        Part of what is open is spent on duals on the way to those that need no search: at them the
+        proof has fewer nodes, and the master's duals need not be final.
+        """
+        pi, open_ = self.master.pi, self.master.cost - float(self.anchor @ self.polytope.p_x)
+        is_exact = self.stalls or not self.polytope.is_box or target < _EXACT * self.entropy
+        if is_exact or open_ <= target:
+            return pi, 0.0
+        share = _PULL * target / open_
+        return (1 - share) * pi + share * self.anchor, share * open_
 
     def _learn(self, proof: Proof) -> int:
         """Make atoms and tangents of the points that a proof met; return how many were new."""
         rows = len(self.polytope.rows)
-        points = proof.points[np.argsort(proof.values)[:500]]
-        new = self._linearise(self.master.pi, _Starts(found=proof.points))
+        values = _entropies(proof.points) - proof.points @ self.master.pi
+        most = min(_MOST_STARTS, max(_FEW_STARTS, proof.nodes // 100))
+        order = np.argsort(values)[:most]
+        points, values = proof.points[order], values[order]
+        new = self._linearise(self.master.pi, Starts(found=points))
         if self.polytope.is_box:
-            new += self._admit(self._inside(points))
+            new += self._admit(self._inside(points[values < -_TOLERANCE]))
         else:
             if not self.polytope.is_polyhedral and rows > _MANY_ROWS:
                 self.polytope.drop_idle(proof.points, patience=8)
@@ -448,12 +459,11 @@ class _Search:
             )
         return new
 
-    def _prove(self, target: float, most_nodes: int) -> Proof:
+    def _prove(self, pi: Floats, cut: float, keep_below: float, most_nodes: int) -> Proof:
         """Bound what the duals leave below zero, and keep the better upper bound."""
-        pi = self.master.pi
         proof = prove_floor(
-            self.polytope, pi, -target, self.upper,
-            jobs=self.jobs, most_nodes=most_nodes, is_over=self._tell,
+            self.polytope, pi, cut, self.upper, jobs=self.jobs, most_nodes=most_nodes,
+            is_over=self._tell, keep_below=max(keep_below, -_TOLERANCE),
         )  # fmt: skip
         self._keep(proof, pi)
         return proof
@@ -475,138 +485,30 @@ class _Search:
         return np.asarray(points[inside])
 
 
-def split_support(
-    lift: Floats,
-    members: npt.NDArray[np.int64],
-    shares: Floats,
-    is_over: Callable[[], bool] = lambda: False,
-) -> list[Atom]:
-    """Return atoms of the same lift, most with independent columns, that mix to this one.
+class _Steps:
+    """The targets of proofs, from large to small: each makes sure of a bound before a harder one.
 
-    Along a direction that keeps the lift, both ends are reached where a share becomes 0; entropy
-    is concave, so they are together no worse. Ends at supports of at most rank P(s|x), but for one
-    atom that is left over of a large block, or where time runs out.
+    A proof takes more nodes the smaller its target is, up to some target; below, hardly more.
     """
-    if len(members) == 1 or is_over():
-        return [(members, shares)]
-    if len(members) - len(lift) > _MOST_HALVINGS:
-        return _peeled(lift, members, shares, is_over)
-    _, sizes, directions = np.linalg.svd(lift[:, members])
-    rank = int((sizes > 1e-9 * sizes[0]).sum())
-    if rank == len(members):
-        return [(members, shares)]
-    if len(members) - rank > _MOST_HALVINGS:
-        return _peeled(lift, members, shares, is_over)
-    direction = directions[-1]
-    out = []
-    for sign in (1.0, -1.0):
-        moved = _moved(shares, sign * direction)
-        if moved is None:
-            return [(members, shares)]
-        kept = moved > _NOTHING
-        out += split_support(lift, members[kept], moved[kept] / moved[kept].sum(), is_over)
-    return out
+
+    def __init__(self, goal: float, polytope: Polytope) -> None:
+        self.goal, self.is_box = goal, polytope.is_box
+        self.short = max(15_000, 30 * polytope.n_x)
+        self.target, self.nodes = math.inf, self.short / 3
+
+    def after(self, target: float, nodes: int) -> float:
+        """Return what to prove after a target that was proven with so many nodes."""
+        growth, fall = nodes / self.nodes, self.target / target
+        self.target, self.nodes = target, max(nodes, 1)
+        if not self.is_box:  # tangents are found step by step
+            return max(target / 4, self.goal)
+        if growth < 3 and nodes < self.short:
+            return target / _LEAP if target > _LEAP**2 * self.goal else self.goal
+        power = math.log(growth) / math.log(fall) if 1 < fall < math.inf else 1.0
+        step = 32.0 if power < 0.7 else 2.0 if power < 2 else 1.5
+        return target / step if target > 1.5 * step * self.goal else self.goal
 
 
-def _moved(shares: Floats, direction: Floats) -> Floats | None:
-    """Return the shares moved along the direction until one is 0; None when none falls."""
-    falls = direction < -_NOTHING
-    if not falls.any():
-        return None
-    return np.asarray(shares + (shares[falls] / -direction[falls]).min() * direction)
-
-
-def _peeled(
-    lift: Floats, members: npt.NDArray[np.int64], shares: Floats, is_over: Callable[[], bool]
-) -> list[Atom]:
-    """Take extreme atoms off, as much of each as there is, and return them and what is left.
-
-    Halving would give two to the number of symbols.
-    """
-    out: list[Atom] = []
-    for _ in range(_MOST_PEELED):
-        if len(members) <= len(lift):
-            break
-        end = _extreme(lift[:, members], shares, is_over)
-        if end is None:
-            break
-        used = end > 0
-        out.append((members[used], end[used]))
-        rest = shares - (shares[used] / end[used]).min() * end
-        kept = rest > _NOTHING
-        if not kept.any():
-            return out
-        members, shares = members[kept], rest[kept] / rest[kept].sum()
-    return [*out, (members, shares)]
-
-
-def _extreme(columns: Floats, shares: Floats, is_over: Callable[[], bool]) -> Floats | None:
-    """Return shares of the same lift on at most |S| of the columns (Caratheodory's reduction).
-
-    None when time runs out.
-    """
-    end, n_s = shares.copy(), len(columns)
-    while True:
-        if is_over():
-            return None
-        used = np.flatnonzero(end > _NOTHING)
-        if len(used) <= n_s:
-            break
-        some = used[: n_s + 1]
-        direction = np.linalg.svd(columns[:, some])[2][-1]
-        moved = _moved(end[some], direction if direction.min() < -_NOTHING else -direction)
-        if moved is None:
-            break
-        moved[moved <= _NOTHING] = 0.0
-        end[some] = moved
-    end[end <= _NOTHING] = 0.0
-    return np.asarray(end / end.sum())
-
-
-class _Starts:
-    """Points to start from, made when asked for: one near each corner, then atoms, then others."""
-
-    def __init__(
-        self,
-        corners: int = 0,
-        atoms: Sequence[tuple[float, Atom]] = (),
-        found: Floats | None = None,
-    ) -> None:
-        self.corners, self.atoms = corners, atoms
-        self.found = np.zeros((0, corners)) if found is None else found
-
-    def __len__(self) -> int:
-        return self.corners + len(self.atoms) + len(self.found)
-
-    def points(self, which: range) -> Floats:
-        """Return the points of these numbers, (k, |X|)."""
-        if not (self.corners or self.atoms):
-            return np.ascontiguousarray(self.found[which.start : which.stop])
-        n = self.corners
-        points = np.zeros((len(which), n))
-        for row, k in zip(points, which, strict=True):
-            if k < n:
-                row[:] = 0.02 / n
-                row[k] = 1.0
-            else:
-                members, shares = self.atoms[k - n][1]
-                row[members] = shares
-        return points
-
-
-def _ranges(which: range, size: int) -> list[range]:
-    """Return the numbers in pieces of a size."""
-    return [which[k : k + size] for k in range(0, len(which), size)]
-
-
-def _spread(points: Floats, order: npt.NDArray[np.int64], most: int) -> list[int]:
-    """Return the first points (|S|, k) in an order that differ by a few percent of lift - 1."""
-    chosen = list[int]()
-    scale = 0.03 * np.abs(points - 1).max(axis=0)
-    for k in order.tolist():
-        off = np.abs(points[:, chosen] - points[:, k : k + 1]).max(axis=0)
-        if (off > scale[k]).all():
-            chosen.append(k)
-            if len(chosen) == most:
-                break
-    return chosen
+def _entropies(points: Floats) -> Floats:
+    """Return the entropy of each posterior (k, |X|)."""
+    return np.asarray(-(points * np.log(np.where(points > 0, points, 1.0))).sum(axis=1))

@@ -1,0 +1,189 @@
+"""Functions linear in v that are at most H(v), for a node of branch and bound (see `bounding`).
+
+`CHAIN`: the chain rule with the chord of the binary entropy on each level's interval of shares, and
+``-log(largest share)`` for each x of the rest. `JOINTLY`: the same, but the last level and the rest
+together have the chord of the least entropy that a distribution with this largest entry can have.
+`APART`: the chord of ``-t log t`` on the box of each coordinate, whatever the order; it is the best
+where boxes are narrower than shares.
+
+Each coefficient is off by less than 1e-13, which `_SLACK` covers.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.kernels.compilation import helper
+
+__all__ = [
+    "APART",
+    "CHAIN",
+    "DOWN",
+    "JOINTLY",
+    "UP",
+    "better",
+    "binary_entropy",
+    "chord",
+    "underestimate",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+CHAIN, JOINTLY, APART = 0, 1, 2
+#: Factors that round up and down.
+UP, DOWN = 1 + 2.0**-50, 1 - 2.0**-50
+
+_SLACK = 1e-12
+#: More than the rounding of one coordinate's chord.
+_CHORD_SLACK = 1e-15
+#: Narrower intervals have no chord but the lower end.
+_NARROW = 1e-10
+#: A largest share below this counts as this.
+_TINY = 1e-9
+#: The part of the gap that another underestimate must promise.
+_OTHER = 0.1
+
+
+@helper()
+def binary_entropy(f: float) -> float:
+    """Return the entropy of (f, 1 - f)."""
+    if f <= 0.0 or f >= 1.0:
+        return 0.0
+    return -f * math.log(f) - (1 - f) * math.log(1 - f)
+
+
+@helper()
+def least_entropy(largest: float) -> float:
+    """Return the least entropy of a distribution whose entries are at most `largest`."""
+    if largest >= 1.0:
+        return 0.0
+    count = math.floor(1.0 / largest + 1e-12)
+    rest = 1 - count * largest
+    out = -count * largest * math.log(largest)
+    return out - rest * math.log(rest) if rest > 1e-300 else out
+
+
+@helper()
+def _eta(t: float) -> float:
+    return -t * math.log(t) if t > 0.0 else 0.0
+
+
+@helper()
+def _line(low: float, first: float, high: float, last: float) -> tuple[float, float]:
+    """Return start and slope of the chord between two points, or of what is below both."""
+    width = high - low
+    if width > _NARROW:
+        slope = (last - first) / width
+        return first - slope * low, slope
+    return min(first, last), 0.0
+
+
+@helper()
+def chord(lo: float, hi: float) -> tuple[float, float]:
+    """Return start and slope of the chord of ``-t log t`` on a box."""
+    if lo <= 0.0:
+        return 0.0, -math.log(max(hi, _TINY))
+    return _line(lo, _eta(lo), hi, _eta(hi))
+
+
+@helper()
+def _joint_line(low: float, high: float) -> tuple[float, float]:
+    """Return the chord of the least entropy of a distribution with a largest entry in between."""
+    return _line(low, least_entropy(low), high, least_entropy(high))
+
+
+@helper()
+def underestimate(
+    kind: int,
+    pi: Floats,
+    depth: int,
+    keys: Ints,
+    is_key: npt.NDArray[np.bool_],
+    low: Floats,
+    high: Floats,
+    cap: float,
+    rest_min: float,
+    rest_max: float,
+    least: Floats,
+    most: Floats,
+    lo: Floats,
+    hi: Floats,
+    cost: Floats,
+    start: Floats,
+    slope: Floats,
+) -> float:
+    """Set costs and boxes of the linear underestimate of H(v) - pi . v; return its constant.
+
+    Level i of a chain has ``start + slope f``.
+    """
+    constant = -_SLACK
+    for j in range(pi.size):
+        cost[j], lo[j], hi[j] = -pi[j], least[j], most[j]
+        if not is_key[j]:
+            hi[j] = min(hi[j], cap * rest_max * UP)
+            lo[j] = min(lo[j], hi[j])
+        if kind == APART:
+            begin, tilt = chord(lo[j], hi[j])
+            cost[j] += tilt
+            if lo[j] > 0.0:
+                constant += begin - _CHORD_SLACK
+        elif kind == CHAIN and not is_key[j]:
+            share = min(cap, hi[j] / rest_min * UP) if rest_min > 1e-12 else cap
+            cost[j] -= math.log(max(share, _TINY))
+    if kind == APART:
+        return constant
+    for i in range(depth):
+        if kind == JOINTLY and i == depth - 1:
+            start[i], slope[i] = _joint_line(low[i], high[i])
+        else:
+            start[i], slope[i] = _line(
+                low[i], binary_entropy(low[i]), high[i], binary_entropy(high[i])
+            )
+        constant += start[i]
+        cost[keys[i]] += slope[i]
+        for q in range(i):
+            cost[keys[q]] -= start[i]
+    return constant
+
+
+@helper()
+def better(
+    depth: int,
+    keys: Ints,
+    low: Floats,
+    high: Floats,
+    lo: Floats,
+    hi: Floats,
+    x: Floats,
+    pi: Floats,
+    cost: Floats,
+    constant: float,
+    start: Floats,
+    slope: Floats,
+    gap: float,
+) -> int:
+    """Return the kind of underestimate that is by far the best at x, given that of the chain."""
+    chain, apart = constant, 0.0
+    for j in range(pi.size):
+        if x[j] > 0.0:
+            chain += x[j] * (cost[j] + pi[j])
+            begin, tilt = chord(lo[j], hi[j])
+            apart += begin + tilt * x[j]
+    best, kind = chain + _OTHER * gap, CHAIN
+    if apart > best:
+        best, kind = apart, APART
+    if depth == 0:
+        return kind
+    i = depth - 1
+    pieces = math.floor(min(1.0 / high[i], 1e9) + 1e-9)  # the share may be 0
+    if pieces < 2 or high[i] > 1.0 / pieces or low[i] < 1.0 / (pieces + 1.0):
+        return kind  # the least entropy is concave between such points only
+    jointly, left = 0.0, 1.0
+    for q in range(i):
+        jointly += slope[q] * x[keys[q]] + start[q] * left
+        left -= x[keys[q]]
+    begin, tilt = _joint_line(low[i], high[i])
+    jointly += tilt * x[keys[i]] + begin * left
+    return JOINTLY if jointly > best else kind
