@@ -17,7 +17,7 @@ from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
 from lowlift.threads import in_order, until_over
 
-__all__ = ["Interval", "Sides", "largest_duals", "sides_of"]
+__all__ = ["Interval", "Sides", "largest_duals", "partners", "sides_of"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -124,6 +124,36 @@ def largest_duals(
             in_order(lambda part: is_over() or intervals.largest_duals(*part), parts, jobs)
             out[numbers] = found
     return None if is_over() or not np.isfinite(out).all() else out
+
+
+def partners(
+    g: Floats,
+    pi: Floats,
+    k: Floats,
+    rho: Floats,
+    below: float,
+    count: int,
+    jobs: int = 1,
+    is_over: Callable[[], bool] = lambda: False,
+) -> tuple[Ints, Ints]:
+    """Return the pairs of least ``H(v) - pi . v``, at most so many for each g: their numbers.
+
+    `pi` are the duals at the distances g on one side of an end, `rho` those at k on the other.
+    Values of `below` or more do not count. Without the time, some are missing.
+    """
+    prepare("pairs")
+    from lowlift.kernels import intervals
+
+    best, step = np.full((len(g), count), -1), max(1, _ENTRIES // max(1, len(k)))
+    parts = [slice(first, first + step) for first in range(0, len(g), step)]
+
+    def work(some: slice) -> None:
+        if not is_over():
+            intervals.cheapest_partners(g[some], pi[some], k, rho, below, best[some])
+
+    in_order(work, parts, jobs)
+    rows, places = np.nonzero(best >= 0)
+    return rows, best[rows, places]
 
 
 def _ends(rows: Floats, line: Floats, low: Floats, high: Floats) -> tuple[float, float]:

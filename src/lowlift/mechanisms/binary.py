@@ -23,7 +23,7 @@ from lowlift.certificates import State, entropy_of, nmi_bound
 from lowlift.classes import Mixture
 from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
-from lowlift.intervals import Interval, largest_duals, sides_of
+from lowlift.intervals import Interval, largest_duals, partners, sides_of
 from lowlift.kernels.compilation import prepare
 from lowlift.mechanisms.boundary import shares_inside, toward
 from lowlift.mechanisms.master import Outcome, Rows
@@ -52,8 +52,8 @@ _SLIVER = 2.0**-38
 _NOTHING = 1e-12
 #: What a proven floor is lowered by, so that another machine's rounding proves it too.
 _ROOM = 1e-12
-#: Where parts of a symbol go.
-_LOW, _HIGH, _ALONE = 0, 1, 2
+#: Parts of a symbol go to the low end, to the high end, or stay alone: columns 0, 1 and 2.
+_ALONE = 2
 
 
 def optimise(
@@ -182,7 +182,7 @@ class _Search:
             # By mass, by number and by width alike.
             weight = p_x / p_x.sum() + 1 / n
             width = np.diff(line, prepend=line[0])
-            weight = np.cumsum(weight + width / width.sum()) / 3
+            weight = np.cumsum(weight + width / max(width.sum(), 1e-300)) / 3
             self.starts |= np.diff(np.floor(weight * size), prepend=-1) != 0
             if len(self.parts):
                 is_mixed = (self.parts[self.order] > 0).sum(axis=1) > 1
@@ -206,20 +206,14 @@ class _Search:
 
     def _priced(self, bins: _Bins, duals: Floats, below: float, count: int) -> Ints:
         """Return the pairs of least ``H(v) - pi . v`` of each bin, (3, k)."""
-        from lowlift.kernels import intervals
-
         found = []
         for number, end in enumerate(self.ends):
             low, g, high, k = sides_of(bins.line, end)
-            best = np.empty((len(low), count), np.int64)
-            intervals.cheapest_partners(g, duals[low], k, duals[high], below, best)
-            rows, _ = np.nonzero(best >= 0)
-            one = np.stack([np.full(len(rows), number), low[rows], high[best[best >= 0]]])
-            best = np.empty((len(high), count), np.int64)
-            intervals.cheapest_partners(k, duals[high], g, duals[low], below, best)
-            rows, _ = np.nonzero(best >= 0)
-            other = np.stack([np.full(len(rows), number), low[best[best >= 0]], high[rows]])
-            found += [one, other]
+            one, other = (g, duals[low]), (k, duals[high])
+            rows, best = partners(*one, *other, below, count, self.jobs, self._is_over)
+            found.append(np.stack([np.full(len(rows), number), low[rows], high[best]]))
+            rows, best = partners(*other, *one, below, count, self.jobs, self._is_over)
+            found.append(np.stack([np.full(len(rows), number), low[best], high[rows]]))
         return np.concatenate(found, axis=1)
 
     def _first_pairs(self, bins: _Bins) -> Ints:
@@ -250,7 +244,7 @@ class _Search:
             program.add_columns(
                 costs, 2 * np.arange(len(costs)), new[1:].T.ravel(), shares.T.ravel()
             )
-            if self._is_over() or not program.solve(self.deadline.left):
+            if self._tell() or not program.solve(self.deadline.left):
                 self.is_stopped = True
                 return None
             new = _not_among(self._priced(bins, program.pi, -_TOLERANCE, _MORE), pairs)
@@ -298,7 +292,8 @@ class _Search:
         is_near = (is_low & (line > low - _NEAR * low)) | (is_high & (line < high + _NEAR * high))
         for mine in (is_near, is_near & is_high, is_low & ~is_near, is_high & ~is_near):
             if mine.any() and not mine.all():
-                found = largest_duals(ends, line[mine], line[~mine], out[~mine])
+                others = line[~mine], out[~mine], self.jobs, self._is_over
+                found = largest_duals(ends, line[mine], *others)
                 out[mine] = out[mine] if found is None else np.minimum(out[mine], found)
         return out
 
