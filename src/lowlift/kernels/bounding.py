@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.kernels.compilation import helper, kernel
-from lowlift.kernels.lp import LIMIT, MINIMISE
+from lowlift.kernels.lp import LIMIT, MINIMISE, OPTIMAL
 
 __all__ = ["DIFFUSE", "prove"]
 
@@ -140,7 +140,8 @@ def _underestimate(
             if not jointly:
                 share = min(cap, hi[j] / rest_min * _UP) if rest_min > 1e-12 else cap
                 cost[j] -= math.log(max(share, 1e-9))
-            lo[j] = min(lo[j], hi[j])
+        if lo[j] > hi[j]:  # both are rounded outward
+            return math.inf
     constant = -_SLACK
     for i in range(depth):
         if jointly and i == depth - 1:
@@ -427,7 +428,7 @@ def prove(
             # ---- bound the node, tightening its boxes while that pays
             # Not the constant False, which numba would compile the helpers for apart.
             jointly = depth < 0
-            is_done, previous, rounds, gap = False, -math.inf, 0, 0.0
+            is_done, previous, rounds, gap, status = False, -math.inf, 0, 0.0, LIMIT
             rest_min, rest_max, error = 1.0, 1.0, 0.0
             while True:
                 rounds += 1
@@ -442,6 +443,9 @@ def prove(
                     pi, depth, keys, is_key, low, high, cap, rest_min, rest_max, jointly,
                     least, most, lo, hi, cost, start, slope,
                 )  # fmt: skip
+                if constant == math.inf:  # no point is left
+                    is_done = True
+                    break
                 status, now, error, _ = minimise(
                     rows, largest, tableaus[height], bases[height], places[height], cost, lo, hi,
                     cut - constant, most_pivots, x, net, y,
@@ -469,9 +473,10 @@ def prove(
                 previous = now
             if is_done:
                 continue
-            value = _value(x, pi)
-            is_below = is_below or value < cut
-            _keep(points, values, x, value)
+            if status == OPTIMAL:  # else x may lie outside
+                value = _value(x, pi)
+                is_below = is_below or value < cut
+                _keep(points, values, x, value)
             # ---- branch
             level, point = _what_to_split(
                 depth, keys, is_key, low, high, jointly, x, pi, cost, start, slope
