@@ -135,12 +135,15 @@ class Program:
         return self.status
 
 
-def random_posteriors(rng, n, r, *, slack=0.3):
-    """Return a polytope of posteriors that has a point: the sum, and boxes of r random lifts."""
+def random_posteriors(rng, n, r, *, slack=0.3, below=0.0, above=1.0):
+    """Return a polytope of posteriors that has a point: the sum, and boxes of r random lifts.
+
+    Shares may have lower bounds above 0, and upper ones below 1.
+    """
     rows = np.vstack([np.ones(n), rng.random((r, n)) * 2])
     center = rng.dirichlet(np.ones(n))
     middle = rows[1:] @ center
-    below, above = slack * rng.random((2, r))
-    lo = np.concatenate([np.zeros(n), [1.0], middle - below])
-    hi = np.concatenate([np.ones(n), [1.0], middle + above])
+    room = slack * rng.random((2, r))
+    lo = np.concatenate([below * center * rng.random(n), [1.0], middle - room[0]])
+    hi = np.concatenate([center + (1 - center) * rng.uniform(above, 1, n), [1.0], middle + room[1]])
     return rows, lo, hi

@@ -45,13 +45,15 @@ def case(seed):
     """A polytope of 3 to 5 posteriors, duals of some size, and its least value with the vertex."""
     rng = np.random.default_rng(seed)
     n, r = int(rng.integers(3, 6)), int(rng.integers(1, 4))
-    program = Program(*random_posteriors(rng, n, r, slack=10.0 ** -rng.uniform(0, 3)))
+    slack = 10.0 ** -rng.uniform(0, 3)
+    below, above = [(0.0, 1.0), (0.0, 0.0), (0.9, 0.0)][seed % 3]
+    program = Program(*random_posteriors(rng, n, r, slack=slack, below=below, above=above))
     pi = 10.0 ** rng.uniform(-2, 1.5) * rng.normal(size=n)
     corners = vertices(program.rows, program.lo, program.hi)
     return program, pi, corners, min(value(v, pi) for v in corners)
 
 
-SEEDS = range(120)
+SEEDS = range(90)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -62,8 +64,8 @@ def test_what_is_false_is_not_proven_and_what_is_true_is(seed):
         bounds, *_ = proven(program, pi, float(least + off))
         assert mpmath.mpf(float(bounds.min())) <= least
     size = 1 + np.abs(pi).max()
-    bounds, nodes, _, _ = proven(program, pi, float(least) - 1e-9 * size)
-    assert bounds.min() == float(least) - 1e-9 * size
+    bounds, nodes, _, _ = proven(program, pi, float(least) - 1e-8 * size)
+    assert bounds.min() == float(least) - 1e-8 * size
     assert nodes.max() < 20_000
 
 
@@ -95,7 +97,7 @@ def test_a_search_cut_short_has_a_true_bound(seed, most_nodes):
     assert not nodes.any()
 
 
-@pytest.mark.parametrize("seed", SEEDS[:15])
+@pytest.mark.parametrize("seed", SEEDS[:24])
 def test_the_points_found_are_of_the_polytope_and_have_their_values(seed):
     program, pi, _, least = case(seed)
     least = float(least)
@@ -113,7 +115,7 @@ def test_the_points_found_are_of_the_polytope_and_have_their_values(seed):
 
 
 def test_the_least_point_is_met_where_it_is_below_the_cut():
-    for seed in SEEDS[:15]:
+    for seed in SEEDS[:24]:
         program, pi, _, least = case(seed)
         pi = pi + (float(least) + 1.0)  # so that it is -1
         _, _, _, values = proven(program, pi, -1.0 + 1e-6)

@@ -156,6 +156,24 @@ def test_linearise_finds_vertices_and_goes_down(seed):
     assert values.min() == pytest.approx(reached.min(), abs=1e-7)
 
 
+def test_linearise_keeps_the_best_of_its_steps():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        program = Program(*random_posteriors(rng, 8, 3))
+        pi, starts = rng.normal(size=8), rng.dirichlet(np.full(8, 0.5), 30)
+        before = np.full(30, math.inf)
+        for steps in range(1, 9):
+            points, values = pricing.linearise(
+                lp.minimise, program.rows, program.largest, program.lo, program.hi, pi, starts,
+                *program.start, steps, 500,
+            )  # fmt: skip
+            assert (values <= before + 1e-12).all()
+            shares = np.where(points > 0, points, 1.0)
+            entropy = -(points * np.log(shares)).sum(axis=1)
+            np.testing.assert_allclose(values, entropy - points @ pi, atol=1e-9)
+            before = values
+
+
 def test_linearise_says_where_there_is_no_point():
     rows = np.array([[1.0, 1.0], [1.0, 2.0]])
     program = Program(rows, np.array([0.0, 0, 1, 3]), np.array([1.0, 1, 1, 4]))

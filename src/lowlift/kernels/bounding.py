@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from lowlift.kernels.branching import LEVELS, what_to_split
 from lowlift.kernels.compilation import helper, kernel
-from lowlift.kernels.lp import LIMIT, MINIMISE
+from lowlift.kernels.lp import LIMIT, MINIMISE, OPTIMAL
 from lowlift.kernels.underestimates import CHAIN, DOWN, UP, better, underestimate
 
 __all__ = ["DIFFUSE", "prove"]
@@ -254,7 +254,7 @@ def prove(
                 is_key[keys[i]] = True
             # ---- bound the node, tightening its boxes while that pays
             kind = CHAIN
-            is_done, previous, rounds, gap = False, -math.inf, 0, 0.0
+            is_done, previous, rounds, gap, status = False, -math.inf, 0, 0.0, LIMIT
             rest_min, rest_max, error = 1.0, 1.0, 0.0
             while True:
                 rounds += 1
@@ -269,6 +269,9 @@ def prove(
                     kind, pi, depth, keys, is_key, low, high, cap, rest_min, rest_max,
                     least, most, lo, hi, cost, start, slope,
                 )  # fmt: skip
+                if constant == math.inf:  # no point is left
+                    is_done = True
+                    break
                 status, now, error, _ = minimise(
                     rows, largest, tableaus[height], bases[height], places[height], cost, lo, hi,
                     cut - constant, most_pivots, x, net, y,
@@ -294,9 +297,10 @@ def prove(
                 previous = now
             if is_done:
                 continue
-            value = _value(x, pi)
-            is_below = is_below or value < cut
-            _keep(points, values, x, value)
+            if status == OPTIMAL:  # else x may lie outside
+                value = _value(x, pi)
+                is_below = is_below or value < cut
+                _keep(points, values, x, value)
             # ---- branch
             level, point = what_to_split(
                 depth, keys, is_key, low, high, kind, lo, hi, x, pi, cost, start, slope

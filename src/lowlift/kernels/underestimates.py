@@ -116,14 +116,15 @@ def underestimate(
 ) -> float:
     """Set costs and boxes of the linear underestimate of H(v) - pi . v; return its constant.
 
-    Level i of a chain has ``start + slope f``.
+    It is inf where no v is left. Level i of a chain has ``start + slope f``.
     """
     constant = -_SLACK
     for j in range(pi.size):
         cost[j], lo[j], hi[j] = -pi[j], least[j], most[j]
         if not is_key[j]:
             hi[j] = min(hi[j], cap * rest_max * UP)
-            lo[j] = min(lo[j], hi[j])
+        if lo[j] > hi[j]:  # both are rounded outward
+            return math.inf
         if kind == APART:
             begin, tilt = chord(lo[j], hi[j])
             cost[j] += tilt
