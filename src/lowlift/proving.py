@@ -172,8 +172,8 @@ class _Jobs(NamedTuple):
 
     def parts(self, size: int) -> "list[_Jobs]":
         """Return the jobs in pieces of a size."""
-        firsts = range(0, len(self.keys), size)
-        return [_Jobs(*(column[k : k + size] for column in self)) for k in firsts]
+        which = (slice(k, k + size) for k in range(0, len(self.keys), size))
+        return [_Jobs(self.keys[w], self.lows[w], self.highs[w]) for w in which]
 
 
 def _first_jobs(upper: Floats, is_proven: Callable[[_Jobs], bool]) -> _Jobs:
