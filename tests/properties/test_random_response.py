@@ -36,8 +36,8 @@ def test_merging_optimal_merging_random_response_bound(notion, seed, n_s, n_x, l
     assert subset <= merged + 1e-12
     assert merged <= release.audit.nmi + 1e-6
     assert release.audit.nmi <= release.certificate.upper_bound <= 1
-    # What atoms keep away from the boundary costs a few 1e-6 at the smallest budgets.
-    assert release.certificate.gap <= 1e-5
+    # What atoms keep away from the boundary costs l1-lift a few 1e-6 at the smallest budgets.
+    assert release.certificate.gap <= (1e-5 if notion == "l1" else 2e-6)
     assert release.audit.mutual_information <= joint.entropy_x + 1e-12
 
 

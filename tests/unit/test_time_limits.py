@@ -109,10 +109,10 @@ def test_a_random_response_stopped_by_progress_says_so():
 def test_too_many_pairs_are_not_listed(monkeypatch):
     """The square of the symbols is never held: 9,238 of them would take 2 GB."""
     from lowlift.kernels import pricing
-    from lowlift.mechanisms import column_generation
+    from lowlift.mechanisms import columns
 
-    monkeypatch.setattr(column_generation, "_MOST_IN_PAIRS", 30)
-    monkeypatch.setattr(column_generation, "_MOST_ENTRIES", 400)
+    monkeypatch.setattr(columns, "_MOST_IN_PAIRS", 30)
+    monkeypatch.setattr(columns, "_MOST_ENTRIES", 400)
     sizes = []
 
     def linearise(rows, largest, lo, hi, pi, starts, *rest):

@@ -24,6 +24,8 @@ _WALK = 200
 _GAIN, _STEP = 1e-9, 1e-9
 #: Walk on from vertices below this value.
 _NEAR = 0.4
+#: With more rows than this, a walk costs more than it finds.
+_MANY_ROWS = 64
 #: A symbol whose net cost is above this, at v = 0, is not worth entering.
 _DEAR = 8.0
 
@@ -178,7 +180,7 @@ def linearise(
         for step in range(steps + 1):
             is_last = step == steps or misses == 2
             if is_last:  # once more at the best vertex, and on from there where it is near 0
-                if values[k] > _NEAR:
+                if values[k] > _NEAR or r > _MANY_ROWS:
                     break
                 smooth = 1e-4
                 for j in range(n_x):

@@ -1,0 +1,277 @@
+"""The atoms of a random response: which are there, how they mix, and how better ones are found."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.audit import risky_symbols
+from lowlift.certificates import State, entropy_of
+from lowlift.classes import Atom
+from lowlift.deadline import Deadline
+from lowlift.kernels import lp, pricing
+from lowlift.kernels.compilation import prepare
+from lowlift.mechanisms.boundary import excess, shares_inside, spread, toward
+from lowlift.mechanisms.master import NONE, Master
+from lowlift.mechanisms.starts import Starts, ranges
+from lowlift.mechanisms.support import split_support
+from lowlift.polytope import Polytope
+from lowlift.proving import coordinate_bounds, programs_at_once
+from lowlift.threads import in_order
+
+__all__ = ["TOLERANCE", "Columns"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: An atom whose value is above minus this does not improve the mixture.
+TOLERANCE = 1e-8
+#: Linear programs per start, and pivots in each, at the most.
+_STEPS, _PIVOTS = 10, 500
+#: Up to this many symbols all pairs are listed: 2000 have 4 million, 100 MB.
+_MOST_IN_PAIRS = 2000
+#: Entries of the points that one round of pricing holds at a time.
+_MOST_ENTRIES = 1 << 22
+
+
+class Columns:
+    """Atoms of a polytope, their best mixture, and the ways to price better ones."""
+
+    master: Master
+
+    def __init__(
+        self,
+        polytope: Polytope,
+        blocks: Sequence[Sequence[int]],
+        gap: float,
+        deadline: Deadline,
+        jobs: int,
+        progress: Callable[[State], object] | None,
+        entropy: float | None,
+    ) -> None:
+        prepare("search")
+        self.deadline = deadline
+        self.polytope, self.gap, self.jobs, self.progress = polytope, gap, jobs, progress
+        self.entropy = entropy_of(polytope.p_x) if entropy is None else entropy
+        self.upper = coordinate_bounds(polytope, jobs, deadline)
+        self.bound = 1.0
+        #: Vertices found before there is a master, (k, |X|).
+        self.found = np.zeros((0, polytope.n_x))
+        self.is_stopped = self.is_proving = False
+        #: A round of pricing goes on while it gains this; tangents could go on for ever.
+        self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
+        self.blocks = blocks
+        self.has_pairs = polytope.is_box and polytope.n_x <= _MOST_IN_PAIRS and not self._is_over()
+        if self.has_pairs:
+            first, second, share, count = pricing.pairs(polytope.rows, *polytope.inner)
+            share = share[:count]
+            self.pairs = first[:count], second[:count], share
+            self.pair_cost = -(share * np.log(share) + (1 - share) * np.log(1 - share))
+
+    # ---- what is where
+
+    @property
+    def nmi(self) -> float:
+        """The NMI of the mixture; 0 while there is none."""
+        if self.master.artificial > 1e-10 or math.isinf(self.master.cost):
+            return 0.0
+        return 1 - self.master.cost / self.entropy
+
+    def _is_over(self) -> bool:
+        self.is_stopped = self.is_stopped or self.deadline.is_over
+        return self.is_stopped
+
+    def _tell(self, columns: int | None = None, nmi: float = 0.0) -> bool:
+        """Tell progress where the search stands (by default the master), and whether to stop."""
+        if not self._is_over() and self.progress is not None:
+            if columns is None:
+                columns, nmi = len(self.master.atoms), self.nmi
+            state = State(columns, nmi, self.bound, self.deadline.elapsed)
+            self.is_stopped = self.progress(state) is False
+        return self.is_stopped
+
+    def _solve(self) -> bool:
+        """Mix the atoms anew; without time for that the mixture stays, and the search stops."""
+        if not self._is_over():
+            self.is_stopped = not self.master.solve(self.deadline.left)
+        return not self.is_stopped
+
+    # ---- pricing
+
+    def _singles_and_pairs(self) -> Floats:
+        """Return all vertices of support 1 and 2 as columns, (|X|, k)."""
+        first, second, share = self.pairs
+        alone = self._allowed_alone()
+        atoms = np.zeros((self.polytope.n_x, len(alone) + len(share)))
+        atoms[alone, np.arange(len(alone))] = 1.0
+        columns = np.arange(len(alone), atoms.shape[1])
+        atoms[first, columns], atoms[second, columns] = share, 1 - share
+        return atoms
+
+    def _allowed_alone(self) -> npt.NDArray[np.int64]:
+        """Return the symbols that may be released alone.
+
+        They have the same lift whatever their weight, and need no margin.
+        """
+        polytope = self.polytope
+        risky = risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
+        return np.flatnonzero(~risky)
+
+    def _below(self, pi: Floats, starts: Floats, least: float) -> Floats:
+        """Return vertices (k, |X|) with values below ``-least`` that linearisation finds."""
+        polytope = self.polytope
+        points, values = pricing.linearise(
+            lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi, pi,
+            starts, *polytope.start, _STEPS, _PIVOTS,
+        )  # fmt: skip
+        # Two with the same value are mostly the same; if not, the next round finds the other.
+        _, first = np.unique(values.round(12), return_index=True)
+        points = points[first[values[first] < -least]]
+        points[points <= NONE] = 0.0
+        return np.asarray(points / points.sum(axis=1, keepdims=True))
+
+    def _first_columns(self) -> None:
+        """Singletons and blocks that are allowed, pairs, and a vertex near each symbol."""
+        polytope, n = self.polytope, self.polytope.n_x
+        atoms = list[Atom]()
+        for block in self.blocks:
+            if len(block) > 1:
+                members = np.array(block)
+                shares = polytope.p_x[members] / polytope.p_x[members].sum()
+                atoms += split_support(polytope.lift, members, shares, self._is_over)
+        atoms += [(np.array([x]), np.ones(1)) for x in self._allowed_alone()]
+        if self._is_over():
+            return
+        self.master.add_atoms(atoms)
+        self.master.add(self.found)
+        if self.has_pairs:
+            self._add_pairs(self._cheapest_pairs(self.pair_cost, math.inf, 6))
+        noise = np.random.default_rng(0).normal(size=n)
+        for size in (1e-4, 0.2):
+            self._linearise(size * noise - np.log(self.upper), Starts(n), keep_all=True)
+        self._solve()
+
+    def _add_pairs(self, which: npt.NDArray[np.int64]) -> int:
+        first, second, share = (part[which] for part in self.pairs)
+        members = np.stack([first, second], axis=1)
+        shares = np.stack([share, 1 - share], axis=1)
+        return self.master.add_atoms(list(zip(members, shares, strict=True)))
+
+    def _cheapest_pairs(self, cost: Floats, below: float, count: int) -> npt.NDArray[np.int64]:
+        """Return the numbers of the cheapest pairs of each symbol, as first and as second."""
+        best = np.empty((2, self.polytope.n_x, count), np.int64)
+        for symbol, numbers in zip(self.pairs[:2], best, strict=True):
+            pricing.cheapest(symbol, cost, below, numbers)
+        return np.unique(best[best >= 0])
+
+    def _price_pairs(self) -> int:
+        if not self.has_pairs or self._is_over():
+            return 0
+        first, second, share = self.pairs
+        pi = self.master.pi
+        net = self.pair_cost - share * pi[first] - (1 - share) * pi[second]
+        return self._add_pairs(self._cheapest_pairs(net, -1e-9, 4))
+
+    def _linearise(self, pi: Floats, starts: Starts, *, keep_all: bool = False) -> int:
+        """Add what successive linearisation finds; return the number of new atoms and cuts."""
+        polytope, new = self.polytope, 0
+
+        def part(which: range) -> tuple[Floats, Floats]:
+            if self._is_over():
+                return np.zeros((0, polytope.n_x)), np.zeros(0)
+            points, values = pricing.linearise(
+                lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo,
+                polytope.inner_hi, pi, starts.points(which), *polytope.start, _STEPS, _PIVOTS,
+            )  # fmt: skip
+            return points, values
+
+        step = programs_at_once(polytope)
+        room = max(step, _MOST_ENTRIES // polytope.n_x // step * step)
+        batches = ranges(range(len(starts)), room)
+        for batch in batches:
+            if self._is_over():
+                break
+            found = in_order(part, ranges(batch, step), self.jobs)
+            points = np.concatenate([some for some, _ in found])
+            values = np.concatenate([some for _, some in found])
+            if self._is_over():
+                break
+            if not self.is_proving:  # there, a tangent dropped would be met again
+                polytope.drop_idle(points[np.isfinite(values)], patience=3 * len(batches))
+            good = np.isfinite(values) if keep_all else values < -TOLERANCE
+            new += self._admit(points[good])
+        return new
+
+    def _admit(self, points: Floats) -> int:
+        """Add points that the criterion allows; cut off, or pull back, those that it does not."""
+        if not len(points):
+            return 0
+        if self.polytope.is_box:
+            return self.master.add(points)
+        lifts = self.polytope.lifts(points)
+        outside = excess(self.polytope, lifts) > 0
+        new = self.master.add(points[~outside]) if (~outside).any() else 0
+        if outside.any():
+            beyond, lifts = points[outside], lifts[:, outside]
+            shares = shares_inside(self.polytope, lifts)
+            near = lifts
+            if not self.polytope.is_polyhedral:
+                p_x = self.polytope.p_x
+                new += self.master.add(p_x + shares[:, None] * (beyond - p_x))
+                # Tangents just outside the boundary are the deepest.
+                edge = shares_inside(self.polytope, lifts, is_exact=True)
+                near = toward(self.polytope, lifts, edge + 1e-6 * (1 - edge))
+            chosen = spread(near, np.argsort(shares), 40)
+            new += self.polytope.cut(near[:, chosen], lifts[:, chosen])
+        return new
+
+    def _price_triples(self) -> int:
+        """Add the best vertices of support 3, by symbol."""
+        polytope, n = self.polytope, self.polytope.n_x
+
+        def part(offset: int) -> Floats:
+            members, shares = np.zeros((n, 3), np.int64), np.zeros((n, 3))
+            values = np.zeros(n)
+            for first in range(offset, n, parts):
+                if self._is_over():
+                    break
+                pricing.triples(
+                    polytope.rows, *polytope.inner, self.master.pi, first, 1e-7,
+                    members, shares, values,
+                )  # fmt: skip
+            points = np.zeros((int((values < 0).sum()), n))
+            np.put_along_axis(points, members[values < 0], shares[values < 0], axis=1)
+            return points
+
+        parts = 8
+        found = np.concatenate(in_order(part, range(parts), self.jobs))
+        if not len(found):
+            return 0
+        return self.master.add(found) + self._linearise(self.master.pi, Starts(found=found))
+
+    def _improve_by_triples(self) -> None:
+        """Price triples while that pays, where there are not too many of them."""
+        polytope = self.polytope
+        if not (polytope.is_box and 20 < polytope.n_x <= 400 and len(polytope.lift) > 2):
+            return
+        for _ in range(20):
+            before = self.master.cost
+            if self._is_over() or not self._price_triples() or not self._solve():
+                return
+            self._converge(3)
+            if before - self.master.cost < 1e-5 * self.entropy:
+                return
+
+    def _converge(self, rounds: int) -> None:
+        """Price pairs to the end, then by successive linearisation, until neither finds any."""
+        for _ in range(rounds):
+            while self._price_pairs():
+                if not self._solve():
+                    return
+            starts = Starts(self.polytope.n_x, self.master.used())
+            if not self._linearise(self.master.pi, starts):
+                break
+            before = self.master.cost
+            if not self._solve() or self._tell() or before - self.master.cost < self.worthwhile:
+                break
