@@ -238,6 +238,10 @@ def coordinate_bounds(
     from lowlift.kernels import lp
 
     r, n = polytope.rows.shape
+    is_small = polytope.n_x <= _SMALL
+    # All other costs are equal, and the simplex goes round and round among them: first with costs
+    # that differ by a hair, then from there with the true ones.
+    zeros, ties = np.zeros(n), 1e-7 * np.random.default_rng(0).random(n)
 
     def part(symbols: Ints) -> Floats:
         out = np.ones(len(symbols))
@@ -247,13 +251,14 @@ def coordinate_bounds(
         tableau, basis, place = first.copy(), second.copy(), third.copy()
         x, net, cost, y = np.empty(n + r), np.empty(n), np.zeros(n), np.empty(r)
         for k, symbol in enumerate(symbols.tolist()):
-            cost[symbol] = -1.0
-            _, bound, _, _ = lp.minimise(
-                polytope.rows, polytope.largest, tableau, basis, place, cost,
-                polytope.outer_lo, polytope.outer_hi, math.inf, 500, x, net, y,
-            )  # fmt: skip
+            for base in (ties, zeros)[is_small:]:
+                cost[:] = base
+                cost[symbol] = -1.0
+                _, bound, _, _ = lp.minimise(
+                    polytope.rows, polytope.largest, tableau, basis, place, cost,
+                    polytope.outer_lo, polytope.outer_hi, math.inf, 500, x, net, y,
+                )  # fmt: skip
             out[k] = min(1.0, -bound)
-            cost[symbol] = 0.0
         return out
 
     symbols, step = np.arange(polytope.n_x), programs_at_once(polytope)
