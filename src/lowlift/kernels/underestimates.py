@@ -35,6 +35,8 @@ CHAIN, JOINTLY, APART = 0, 1, 2
 #: Factors that round up and down.
 UP, DOWN = 1 + 2.0**-50, 1 - 2.0**-50
 
+#: A box is empty where its ends are this far in the wrong order.
+_EMPTY = 1e-9
 _SLACK = 1e-12
 #: More than the rounding of one coordinate's chord.
 _CHORD_SLACK = 1e-15
@@ -123,8 +125,9 @@ def underestimate(
         cost[j], lo[j], hi[j] = -pi[j], least[j], most[j]
         if not is_key[j]:
             hi[j] = min(hi[j], cap * rest_max * UP)
-        if lo[j] > hi[j]:  # both are rounded outward
+        if lo[j] > hi[j] * (1 + _EMPTY) + _EMPTY:  # by far more than rounding
             return math.inf
+        lo[j] = min(lo[j], hi[j])
         if kind == APART:
             begin, tilt = chord(lo[j], hi[j])
             cost[j] += tilt
