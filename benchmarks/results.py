@@ -4,7 +4,12 @@
      "machine": {...}, "load": {"before": [1, 5, 15 minutes], "after": [...]}, "versions": {...},
      "contests": [{"group", "name", "data", "bound", "measure", "better", "tolerance", "headline",
                    "ours": ENTRY, "rivals": [ENTRY, ...], "absent": [{"who", "why"}, ...]}, ...],
-     "growth": [{"plot", "curve", "size", "seconds", ...}, ...], "not_run": ["...", ...]}
+     "growth": [{"plot", "curve", "size", "seconds", ...}, ...],
+     "targets": [{"id", "name", "n_x", "n_s", "classes", "criterion", "limit", "seconds", "nmi",
+                  "gap", "memory_mb", "goal": {"gap", "seconds", "memory_mb"} or null, "load",
+                  "date", "rivals": [{"who", "seconds", "nmi", "memory_mb"} or {"who", "why"},
+                                     ...]}, ...],
+     "not_run": ["...", ...]}
 
 ENTRY has who, settings, objective, note, calls, rounds, seconds (median, low, high: the quartiles)
 and, for a rival, ratio (its time over ours, round by round: median, low, high).
@@ -20,7 +25,7 @@ FORMAT, VERSION = "lowlift-benchmarks", 1
 
 TOP = {
     *("format", "version", "form", "date", "machine", "load", "versions"),
-    *("contests", "growth", "not_run"),
+    *("contests", "growth", "targets", "not_run"),
 }
 CONTEST = {
     *("group", "name", "data", "bound", "measure", "better", "tolerance", "headline"),
@@ -28,6 +33,10 @@ CONTEST = {
 }
 ENTRY = {"who", "settings", "objective", "note", "calls", "rounds", "seconds"}
 POINT = {"plot", "curve", "size", "seconds"}
+TARGET = {
+    *("id", "name", "n_x", "n_s", "classes", "criterion", "limit", "seconds", "nmi", "gap"),
+    *("memory_mb", "goal", "load", "date", "rivals"),
+}
 
 
 def spread(values: list[float]) -> dict[str, float]:
@@ -59,11 +68,12 @@ def contest_of(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def gather(raw: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the contests and the points of growth in pytest-benchmark's file."""
+def gather(raw: Path) -> tuple[list[dict[str, Any]], ...]:
+    """Return the contests, the points of growth and the targets in pytest-benchmark's file."""
     infos = [found["extra_info"] for found in json.loads(raw.read_text("utf-8"))["benchmarks"]]
     contests = [contest_of(info["contest"]) for info in infos if "contest" in info]
-    return contests, [info["growth"] for info in infos if "growth" in info]
+    growth = [info["growth"] for info in infos if "growth" in info]
+    return contests, growth, [info["target"] for info in infos if "target" in info]
 
 
 def faults(results: dict[str, Any]) -> list[str]:
@@ -83,8 +93,9 @@ def faults(results: dict[str, Any]) -> list[str]:
         for rival in contest.get("rivals", []):
             if not _is_positive(rival.get("ratio")):
                 found.append(f"{name}: ratio of {rival.get('who')} is not positive")
-    for point in results["growth"]:
-        found += [f"growth: {key} is missing" for key in sorted(POINT - point.keys())]
+    for part, keys in (("growth", POINT), ("targets", TARGET)):
+        for point in results[part]:
+            found += [f"{part}: {key} is missing" for key in sorted(keys - point.keys())]
     return found
 
 

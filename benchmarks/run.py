@@ -6,12 +6,12 @@ Usage: run.py [--form quick|full|tiny] [--out FOLDER] [--publish] [--engines] [-
 
 A run writes FOLDER/results.json, benchmarks.md and the plots, and prints the README's table. With
 --publish it also stores the results (benchmarks/results.json) and writes the documents:
-docs/benchmarks.md, docs/growth*.svg and the README's block. --engines adds PostgreSQL
+docs/benchmarks.md, docs/growth*.svg and the README's block. With -k only a run of targets can be
+published (-k bench_targets): each has its own date and load. --engines adds PostgreSQL
 (LOWLIFT_POSTGRES=postgresql://host/db), Spark and 100 million rows through DuckDB.
 """
 
 import argparse
-import datetime as dt
 import os
 import subprocess
 import sys
@@ -22,6 +22,7 @@ import machine
 import pages
 import plots
 import results as records
+import targets
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -55,19 +56,34 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     print(done.stdout, file=sys.stderr)
     if done.returncode or not raw.exists():
         sys.exit("The benchmarks failed; what failed is above.")
-    contests, growth = records.gather(raw)
+    contests, growth, reached = records.gather(raw)
     return {
         "format": records.FORMAT,
         "version": records.VERSION,
         "form": options.form,
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "date": machine.today(),
         "machine": machine.facts(),
         "load": {"before": before, "after": machine.load()},
         "versions": machine.versions() | machine.rival_versions(options.rivals),
         "contests": contests,
         "growth": growth,
+        "targets": reached,
         "not_run": skipped(done.stdout),
     }
+
+
+def with_targets(stored: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return the stored record with what a new run measured of the targets.
+
+    Those that are no longer asked for are left out. A run of anything else is refused.
+    """
+    if new["contests"] or new["growth"] or not new["targets"] or new["form"] != stored["form"]:
+        sys.exit("With -k, only a full run of targets can be published: -k bench_targets.")
+    if new["machine"] != stored["machine"]:
+        sys.exit("Targets must be run on the machine of the record; run all of it anew.")
+    found = {target["id"]: target for target in (*stored["targets"], *new["targets"])}
+    asked = [str(target) for target in targets.FULL]
+    return stored | {"targets": [found[name] for name in asked if name in found]}
 
 
 def skipped(output: str) -> list[str]:
@@ -141,6 +157,8 @@ def main() -> None:
     records.write(results, options.out / "results.json")
     written(results, options.out)
     if options.publish:
+        if options.only:
+            results = with_targets(records.read(STORED), results)
         records.write(results, STORED)
         publish(results)
     print(pages.block(results))

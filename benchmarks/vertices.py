@@ -2,6 +2,7 @@
 
 The rivals of `random_response`. Lists by cddlib (double description, floats), PPL (double
 description, exact integers) and qhull (dual hull, floats); programs by HiGHS and scipy's linprog.
+Where S has two values, the vertices are known: symbols and pairs of symbols.
 """
 
 import math
@@ -71,6 +72,59 @@ def vertices_by_qhull(joint: ll.Joint, criterion: ll.ALIP) -> Floats:
     found = HalfspaceIntersection(spaces, np.zeros(joint.n_x - 1)).intersections
     points = joint.p_x + np.unique(found.round(12), axis=0) @ basis.T
     return np.asarray(np.maximum(points, 0.0))
+
+
+def ends_of_two(joint: ll.Joint, criterion: ll.ALIP) -> tuple[float, float]:
+    """Return the least and the largest allowed lift of the first of two sensitive values."""
+    low, high = math.exp(-criterion.lower), math.exp(criterion.upper)
+    first, second = joint.p_s
+    return max(low, (1 - second * high) / first), min(high, (1 - second * low) / first)
+
+
+def pairs_of_two(joint: ll.Joint, criterion: ll.ALIP) -> int:
+    """Return how many vertices `pairs_by_linprog` would list."""
+    line, ends = joint.lift[0], ends_of_two(joint, criterion)
+    alone = int(((line >= ends[0]) & (line <= ends[1])).sum())
+    return alone + sum(int((line < end).sum()) * int((line > end).sum()) for end in ends)
+
+
+def pairs_by_linprog(joint: ll.Joint, criterion: ll.ALIP, method: str, most: float) -> float:
+    """Return the best NMI where S has two values, by one sparse program of all vertices.
+
+    They are the symbols inside the allowed interval of lifts, and every pair of a symbol below one
+    of its ends with a symbol above that end.
+
+    Parameters
+    ----------
+    joint, criterion
+        |S| = 2.
+    method
+        Of scipy's linprog: "highs-ds" or "highs-ipm".
+    most
+        Seconds; after that, NaN.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csc_array
+
+    line, (low, high) = joint.lift[0], ends_of_two(joint, criterion)
+    alone = np.flatnonzero((line >= low) & (line <= high))
+    costs, symbols, shares = [np.zeros(len(alone))], [alone], [np.ones(len(alone))]
+    for end in (low, high):
+        below, above = np.flatnonzero(line < end), np.flatnonzero(line > end)
+        x, z = np.repeat(below, len(above)), np.tile(above, len(below))
+        share = (line[z] - end) / (line[z] - line[x])
+        both = np.stack([share, 1 - share], axis=1)
+        costs.append(entropies(both))
+        symbols.append(np.stack([x, z], axis=1).ravel())
+        shares.append(both.ravel())
+    cost = np.concatenate(costs)
+    pairs = len(cost) - len(alone)
+    starts = np.r_[np.arange(len(alone)), len(alone) + 2 * np.arange(pairs + 1)]
+    matrix = csc_array(
+        (np.concatenate(shares), np.concatenate(symbols), starts), shape=(joint.n_x, len(cost))
+    )
+    found = linprog(cost, A_eq=matrix, b_eq=joint.p_x, method=method, options={"time_limit": most})
+    return 1 - float(found.fun) / joint.entropy_x if found.status == 0 else math.nan
 
 
 def mixed_by_linprog(joint: ll.Joint, vertices: Floats) -> float:

@@ -7,6 +7,7 @@ import pages
 import pytest
 import results as records
 import run
+import targets
 
 STORED = Path(__file__).resolve().parents[2] / "benchmarks" / "results.json"
 
@@ -74,3 +75,70 @@ def test_a_record_without_versions_is_refused(stored, tmp_path):
 def test_the_spread_of_a_few_rounds():
     assert records.spread([3.0, 1.0]) == {"median": 2.0, "low": 1.0, "high": 3.0}
     assert records.spread([1.0, 2.0, 3.0, 4.0, 5.0]) == {"median": 3.0, "low": 2.0, "high": 4.0}
+
+
+def target(**changed):
+    measured = {"limit": 10.0, "seconds": 2.0, "nmi": 0.98, "gap": 5e-5, "memory_mb": 300.0}
+    made = {
+        "id": str(targets.FULL[-1]),
+        "name": "random",
+        "n_x": 5000,
+        "n_s": 2,
+        "classes": 5000,
+        "criterion": "LIP(0.5)",
+        "goal": {"gap": 1e-4, "seconds": 10.0, "memory_mb": 1500.0},
+        "load": 0.5,
+        "date": "2026-01-01",
+        "rivals": [],
+    }
+    return made | measured | changed
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, "met"),
+        ({"gap": 2e-4}, "**not met**"),
+        ({"seconds": 10.1}, "**not met**"),
+        ({"memory_mb": 1600.0}, "**not met**"),
+        ({"goal": {"gap": 1e-4, "seconds": 10.0, "memory_mb": None}, "memory_mb": 9e3}, "met"),
+        ({"goal": None}, "-"),
+    ],
+)
+def test_a_goal_is_met_by_gap_time_and_memory(changed, words):
+    row = pages.target_row(target(**changed))
+    assert row[11] == words
+
+
+def test_a_rival_without_a_result_is_named_with_the_reason():
+    rivals = [{"who": "a", "seconds": 1.0, "nmi": 0.97, "memory_mb": 2500.0},
+              {"who": "b", "why": "no answer in 120 s"}]  # fmt: skip
+    words = pages.target_row(target(rivals=rivals))[12]
+    assert words == "a: NMI -1.0e-02, 1 s, 2.5 GB; b: no answer in 120 s"
+
+
+def test_a_run_of_targets_replaces_what_it_measured_alone(stored):
+    new = stored | {"contests": [], "growth": [], "targets": [target()]}
+    made = run.with_targets(stored, new)
+    assert made == stored | {"targets": [*stored["targets"][:-1], target()]}
+    assert records.faults(made) == []
+
+
+def test_a_target_that_is_no_longer_asked_for_is_left_out(stored):
+    old = stored | {"targets": [*stored["targets"], target(id="random 3 2 0 ALIP 1.0 0.5")]}
+    new = stored | {"contests": [], "growth": [], "targets": [target()]}
+    assert run.with_targets(old, new) == run.with_targets(stored, new)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"contests": [{}]}, {"targets": []}, {"form": "quick"}, {"machine": {}}]
+)
+def test_a_run_of_anything_else_is_not_published_in_part(stored, changed):
+    new = stored | {"contests": [], "growth": [], "targets": [target()]} | changed
+    with pytest.raises(SystemExit, match="argets"):
+        run.with_targets(stored, new)
+
+
+def test_the_stored_targets_are_all_that_there_are(stored):
+    names = [target["id"] for target in stored["targets"]]
+    assert names == [str(target) for target in targets.FULL]

@@ -5,6 +5,7 @@ from itertools import pairwise
 import inputs
 import kary
 import pytest
+import vertices
 from naive_merging import block_entropy, naive_merging
 
 import lowlift as ll
@@ -57,3 +58,26 @@ def test_what_a_table_became_is_a_channel():
     assert channel.y_labels == (("seen",), ("withheld",))
     assert inputs.share_kept(joint, channel) == pytest.approx(1 / len(table.frame), rel=1e-6)
     assert inputs.share_kept(joint, ll.Channel.identity(joint)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("method", ["highs-ds", "highs-ipm"])
+@pytest.mark.parametrize("criterion", [ll.ALIP(0.25, 0.25), ll.ALIP(0.65, 0.35), ll.ALIP(0.0, 0.1)])
+def test_the_program_of_all_pairs_finds_the_optimum(method, criterion):
+    joint = ll.Joint.random(2, 60, seed=3)
+    found = vertices.pairs_by_linprog(joint, criterion, method, 60.0)
+    certificate = ll.random_response(joint, criterion, gap=1e-6).certificate
+    assert certificate.upper_bound - 2e-6 <= found <= certificate.upper_bound + 1e-9
+
+
+def test_the_program_of_all_pairs_has_the_vertices_that_qhull_lists():
+    joint, criterion = ll.Joint.random(2, 9, seed=1), ll.ALIP(0.3, 0.2)
+    listed = vertices.vertices_by_qhull(joint, criterion)
+    assert vertices.pairs_of_two(joint, criterion) == len(listed)
+    found = vertices.pairs_by_linprog(joint, criterion, "highs-ds", 60.0)
+    assert found == pytest.approx(vertices.mixed_by_linprog(joint, listed), abs=1e-9)
+
+
+def test_the_counts_of_a_real_table_have_every_row():
+    joint = inputs.happiness(3, "black")
+    assert (joint.n_s, joint.n_x) == (2, 1081)
+    assert joint.counts.sum() == 17137

@@ -49,6 +49,13 @@ def test_every_kind_of_contest_was_run(made):
         "Tables in engines",
     }
     assert {point["plot"] for point in results["growth"]} == {"x", "s", "rows"}
+    assert len(results["targets"]) == 2
+    for target in results["targets"]:
+        assert 0 < target["gap"] <= target["goal"]["gap"]
+        assert 20 < target["memory_mb"] < 2000
+        assert len(target["rivals"]) == 2
+        for rival in target["rivals"]:
+            assert rival["nmi"] == pytest.approx(target["nmi"], abs=target["goal"]["gap"]), rival
 
 
 def test_all_find_the_same_value_where_they_must(made):
