@@ -106,6 +106,14 @@ def prove_floor(
     box_hi = polytope.outer_hi.copy()
     box_hi[: polytope.n_x] = upper
     stop = np.zeros(1, np.int64)
+    # Jobs go on from the basis of the whole polytope.
+    (r, n), start = polytope.rows.shape, tuple(part.copy() for part in polytope.start)
+    cost = np.zeros(n)
+    cost[: polytope.n_x] = -np.log(upper) - pi
+    lp.minimise(
+        polytope.rows, polytope.largest, *start, cost, polytope.outer_lo, box_hi, math.inf,
+        _PIVOTS, np.empty(n + r), np.empty(n), np.empty(r),
+    )  # fmt: skip
 
     def run(which: _Jobs, most_nodes: int, keep: int) -> tuple[Floats, Ints, Floats, Floats]:
         size = len(which.keys)
@@ -114,7 +122,7 @@ def prove_floor(
         if not stop[0]:
             bounding.prove(
                 lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, box_hi, pi,
-                cut, *which, most_nodes, _PIVOTS, *polytope.start, stop, bounds, nodes, points,
+                cut, *which, most_nodes, _PIVOTS, *start, stop, bounds, nodes, points,
                 values,
             )  # fmt: skip
         kept = values < keep_below
