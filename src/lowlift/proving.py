@@ -122,11 +122,26 @@ class _Work:
         self.box_hi = polytope.outer_hi.copy()
         self.box_hi[: polytope.n_x] = upper
         self.stop = np.zeros(1, np.int64)
+        self.start = self._basis(-np.log(upper) - pi)
         self.is_small = polytope.n_x <= _SMALL and len(polytope.rows) <= 2 * _SMALL
         self.every = _first_jobs(upper, (lambda _: True) if self.is_small else self._is_proven)
         self.bounds = np.full(len(self.every.keys), -math.inf)
         self.nodes = np.zeros(len(self.every.keys), np.int64)
         self.points, self.values = list[Floats](), list[Floats]()
+
+    def _basis(self, cost_x: Floats) -> tuple[Floats, Ints, Ints]:
+        """Return the basis of the whole polytope at some costs, from which the jobs go on."""
+        from lowlift.kernels import lp
+
+        polytope, (r, n) = self.polytope, self.polytope.rows.shape
+        tableau, basis, place = (part.copy() for part in polytope.start)
+        cost = np.zeros(n)
+        cost[: polytope.n_x] = cost_x
+        lp.minimise(
+            polytope.rows, polytope.largest, tableau, basis, place, cost, polytope.outer_lo,
+            self.box_hi, math.inf, _PIVOTS, np.empty(n + r), np.empty(n), np.empty(r),
+        )  # fmt: skip
+        return tableau, basis, place
 
     def _run(self, jobs: "_Jobs", most_nodes: int, keep: int) -> "_Result":
         from lowlift.kernels import bounding, lp
@@ -137,7 +152,7 @@ class _Work:
         if not self.stop[0]:
             bounding.prove(
                 lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, self.box_hi,
-                self.pi, self.cut, *jobs, most_nodes, _PIVOTS, *polytope.start, self.stop, bounds,
+                self.pi, self.cut, *jobs, most_nodes, _PIVOTS, *self.start, self.stop, bounds,
                 nodes, points, values,
             )  # fmt: skip
         kept = values < self.keep_below
