@@ -85,6 +85,16 @@ class Classes:
         np.maximum.at(out, self.of, values)
         return out
 
+    def blocks(self, blocks: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Return blocks of symbols for blocks of classes: a class alone becomes symbols alone."""
+        order, starts = self._sorted()
+        members = np.split(order, starts[1:])
+        out: list[list[int]] = []
+        for block in blocks:
+            symbols = [x for c in block for x in members[c].tolist()]
+            out += [symbols] if len(block) > 1 else [[x] for x in symbols]
+        return out
+
     def split(self, atoms: Mixture) -> Mixture:
         """Return atoms of X with the shares of these atoms of classes, mostly one symbol per class.
 

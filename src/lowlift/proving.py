@@ -134,7 +134,8 @@ class _Work:
         from lowlift.kernels import lp
 
         polytope, (r, n) = self.polytope, self.polytope.rows.shape
-        tableau, basis, place = (part.copy() for part in polytope.start)
+        first, second, third = polytope.start
+        tableau, basis, place = first.copy(), second.copy(), third.copy()
         cost = np.zeros(n)
         cost[: polytope.n_x] = cost_x
         lp.minimise(

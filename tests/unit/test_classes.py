@@ -142,3 +142,22 @@ def test_blocks_of_classes_are_never_published_as_blocks_of_symbols(seed):
     release = ll.random_response(joint, ll.LIP(0.0))
     assert release.audit.is_satisfied
     assert release.audit.nmi >= ll.subset_merging(joint, ll.LIP(0.0)).audit.nmi
+
+
+def test_blocks_of_classes_are_blocks_of_symbols():
+    joint = ll.Joint.from_counts([[1, 2, 3, 6, 1], [1, 2, 0, 0, 9]])
+    classes = Classes(joint)
+    assert classes.of.tolist() == [0, 0, 1, 1, 2]
+    found = sorted(map(sorted, classes.blocks([[0], [1, 2]])))
+    assert found == [[0], [1], [2, 3, 4]]
+
+
+def test_a_search_without_time_is_not_below_what_merging_found():
+    rng = np.random.default_rng(0)
+    joint = ll.Joint.from_counts(rng.integers(1, 9, (3, 4000)))
+    criterion = ll.AlphaLift(2.0, math.inf, 0.05)
+    classes = Classes(joint)
+    merged = ll.subset_merging(classes.joint, criterion).audit
+    release = ll.random_response(joint, criterion, progress=lambda _: False)
+    assert release.audit.is_satisfied
+    assert release.audit.mutual_information >= merged.mutual_information - 1e-9

@@ -322,7 +322,9 @@ class _Search:
             )
         if mine is None:
             return False
-        cut = -0.05 * self.gap * self.entropy
+        # Far below what the duals leave open, a floor takes long and gains nothing.
+        open_ = self.cost - float(mine @ self.polytope.p_x)
+        cut = -max(0.05 * self.gap * self.entropy, 0.2 * open_)
         floor = self.interval.floor(mine, cut, self.jobs, self._is_over) - _ROOM
         bound = self._bound_by(mine, floor)
         if bound < self.bound:

@@ -36,6 +36,8 @@ _MOST_CLASSES = 2000
 _TRIFLE = 1e-6
 #: Up to this many symbols, merging them all is so short that it is always compared with.
 _ALWAYS_MERGED = 2000
+#: Beyond, a release this close to the bound is not compared with merging.
+_CLOSE = 1e-4
 
 
 def random_response(
@@ -83,8 +85,8 @@ def random_response(
 
     Guarantee
         The release satisfies the criterion by the exact audit of its integer weights; it is never
-        below `subset_merging`, beyond 2000 symbols by no more than `gap`. At most |X| outputs. The
-        bound holds for every mechanism.
+        below `subset_merging`, beyond 2000 symbols by no more than `gap` or 1e-4. At most |X|
+        outputs. The bound holds for every mechanism.
 
     Examples
     --------
@@ -118,11 +120,13 @@ def random_response(
     upper_bound = min(1.0, nmi_bound(joint.p_x, duals, found.floor))
     release = _mixed(joint, criterion, classes.split(found.atoms), whole)
     is_short = joint.n_x <= _ALWAYS_MERGED
-    if release is None or is_short or upper_bound - release.audit.nmi > gap:
-        if start is None or classes.joint is not joint:  # blocks of classes are not of symbols
-            start, _ = merge_subsets(joint, criterion, deadline=whole)
-        if release is None or release.audit.mutual_information < kept_by(joint, start):
-            release = release_blocks(joint, criterion, start, "random_response")
+    if release is None or is_short or upper_bound - release.audit.nmi > max(gap, _CLOSE):
+        others = [] if start is None else [classes.blocks(start)]
+        if start is None or classes.joint is not joint:  # symbols may do better than classes
+            others.append(merge_subsets(joint, criterion, deadline=whole)[0])
+        blocks = max(others, key=lambda other: kept_by(joint, other))
+        if release is None or release.audit.mutual_information < kept_by(joint, blocks):
+            release = release_blocks(joint, criterion, blocks, "random_response")
     reached = upper_bound - release.audit.nmi
     stopped_after = None
     if found.is_stopped and reached > gap:
