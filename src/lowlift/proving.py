@@ -107,7 +107,8 @@ def prove_floor(
     box_hi[: polytope.n_x] = upper
     stop = np.zeros(1, np.int64)
     # Jobs go on from the basis of the whole polytope.
-    (r, n), start = polytope.rows.shape, tuple(part.copy() for part in polytope.start)
+    (r, n), (first, second, third) = polytope.rows.shape, polytope.start
+    start = first.copy(), second.copy(), third.copy()
     cost = np.zeros(n)
     cost[: polytope.n_x] = -np.log(upper) - pi
     lp.minimise(
