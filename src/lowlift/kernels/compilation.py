@@ -152,24 +152,31 @@ def _cached(function: Callable[..., Any]) -> Any:
     """Return the dispatcher, with a cache where a folder for it can be had."""
     numba: Any = importlib.import_module("numba")
     options = {"nogil": True, "error_model": "numpy"}
-    # A folder that the user chose, or the package's own: whoever can write that can change the
-    # package as well.
-    if numba.config.CACHE_DIR or _is_package_writable():
-        with suppress(RuntimeError):
-            return numba.njit(cache=True, **options)(function)
-        return numba.njit(**options)(function)
-    folder = private_folder()
+    folder = _folder(numba.config.CACHE_DIR)
     if folder is None:
         return numba.njit(**options)(function)
     # The setting is read while the cache is made, and is put back for the user's own functions.
     with _lock:
-        numba.config.CACHE_DIR = str(folder)
+        chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
         try:
             return numba.njit(cache=True, **options)(function)
         except RuntimeError:
             return numba.njit(**options)(function)
         finally:
-            numba.config.CACHE_DIR = ""
+            numba.config.CACHE_DIR = chosen
+
+
+def _folder(chosen: str) -> Path | None:
+    """Return the folder for compiled code of this version of the kernels; None when there is none.
+
+    One that the user chose, or the package's own: whoever can write that can change the package as
+    well. Else a private one.
+    """
+    if chosen:
+        return Path(chosen) / f"{_CACHE}-{_sources()}"
+    if _is_package_writable():
+        return Path(__file__).parent / "__pycache__" / _sources()
+    return private_folder()
 
 
 @cache
@@ -241,6 +248,7 @@ def _are_trusted(folders: Iterable[Path]) -> bool:
     return True
 
 
+@cache
 def _sources() -> str:
     """Return a name for this version of the kernels; numba looks at the caller's file only."""
     digest = hashlib.sha256()
