@@ -119,7 +119,7 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
     >>> table = pd.DataFrame({"ward": list("aabbcccc") * 9, "ill": [1, 1, 0, 0, 1, 0, 1, 0] * 9})
     >>> privatizer = LiftPrivatizer(sensitive="ill", criterion=LIP(0.5)).fit(table)
     >>> privatizer.audit_.is_satisfied, round(privatizer.nmi_, 4)
-    (True, 0.7049)
+    (True, 0.6725)
     >>> privatizer.transform(table).columns.tolist()
     ['ward']
     """
