@@ -34,6 +34,7 @@ def lowest(polytope, pi, rng):
     return best
 
 
+@pytest.mark.second_lane
 @pytest.mark.parametrize("seed", range(25))
 def test_no_false_statement_is_proven(seed):
     """400 statements for each of 25 seeds: 10,000."""
