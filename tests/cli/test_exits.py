@@ -157,8 +157,8 @@ sys.exit(run(work))
         ("in_duckdb", "SIGTERM", 143),
         ("in_duckdb", "SIGHUP", 129),
         ("in_kernels", "SIGINT", 130),
-        ("in_spark", "SIGINT", 130),
-        ("in_spark", "SIGTERM", 143),
+        pytest.param("in_spark", "SIGINT", 130, marks=pytest.mark.second_lane),
+        pytest.param("in_spark", "SIGTERM", 143, marks=pytest.mark.second_lane),
     ],
 )
 def test_a_signal_during_long_work_ends_it_and_cleans_up(where, name, code, tmp_path):

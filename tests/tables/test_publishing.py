@@ -337,7 +337,11 @@ def killed(place, step):
     Path("script.py").unlink()
 
 
-@pytest.mark.parametrize("place", ["file", "database", "postgres"], indirect=True)
+@pytest.mark.parametrize(
+    "place",
+    ["file", *(pytest.param(p, marks=pytest.mark.second_lane) for p in ("database", "postgres"))],
+    indirect=True,
+)
 def test_a_killed_run_is_complete_or_recognised(place):
     """With force on a published table: never a new table that passes for published."""
     run(place)

@@ -110,6 +110,7 @@ def test_removing_a_table_removes_what_was_published_of_it(server, client):
     assert not [name for name in files(server) if name.startswith("gone")]
 
 
+@pytest.mark.second_lane
 def test_moving_sliders_loses_no_publication(client):
     key = table(client)
     identity, _ = publish(client, [("table", key), *COLUMNS, ("epsilon", "1")])
@@ -180,7 +181,13 @@ def test_work_goes_on_after_the_fork_server_died(tmp_path):
         assert "The bound holds" in page
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        *(pytest.param(n, marks=pytest.mark.second_lane) for n in (signal.SIGINT, signal.SIGHUP)),
+    ],
+)
 def test_whatever_ends_the_server_in_the_middle_of_work_nothing_stays(tmp_path, number):
     with started(tmp_path) as running:
         with running.client() as client:

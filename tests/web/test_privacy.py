@@ -112,7 +112,13 @@ def test_removing_a_table_removes_what_was_made_of_it(server, client, clinic_key
     assert len(left) <= len(before) - 5
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        *(pytest.param(n, marks=pytest.mark.second_lane) for n in (signal.SIGINT, signal.SIGHUP)),
+    ],
+)
 def test_nothing_is_left_when_it_ends(tmp_path, long_table, number):
     table = tmp_path / "folder" / "named.csv"
     table.parent.mkdir()
