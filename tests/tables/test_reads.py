@@ -84,8 +84,9 @@ def reads(monkeypatch, store):
         real_query, names = Spark.query, {}
 
         def query(self, query, values=None):
-            # The first table of an engine is its input; a copy of it comes later.
-            first = names.setdefault(id(self), getattr(self, "table", None))
+            # The first table of an engine is its input; a copy of it comes later. The engine is
+            # kept, so that no other gets its number.
+            _, first = names.setdefault(id(self), (self, getattr(self, "table", None)))
             if first is not None:
                 found.note(query.sql(dialect="spark"), first.name)
             return real_query(self, query, values)
