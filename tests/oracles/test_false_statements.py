@@ -70,6 +70,7 @@ def underestimate(kind, pi, depth, keys, is_key, low, high, cap, rest_min, rest_
     return constant, cost
 
 
+@pytest.mark.second_lane
 @pytest.mark.parametrize(
     "kind", [underestimates.CHAIN, underestimates.JOINTLY, underestimates.APART]
 )

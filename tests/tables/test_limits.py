@@ -69,6 +69,7 @@ def test_as_many_as_accepted_are_counted_whatever_the_estimate_and_one_more_is_r
     assert number_in(message) == pytest.approx(MOST + 1, rel=0.1)
 
 
+@pytest.mark.second_lane
 def test_a_sorted_table_is_estimated_as_a_whole(store, statements):
     """Its first rows have a tenth of what is accepted."""
     source = store.put({"n": ("integer", [k // 40 for k in range(80_000)])})

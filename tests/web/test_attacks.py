@@ -150,6 +150,7 @@ def test_no_character_of_a_value_is_logged_and_none_breaks_a_picture(server, cli
     assert "Glyph" not in "".join(server.lines)
 
 
+@pytest.mark.second_lane
 def test_a_table_that_changes_is_not_praised(tmp_path):
     source = tmp_path / "given.csv"
     source.write_text(clinic())

@@ -280,6 +280,7 @@ def test_a_search_that_stopped_on_time_says_so(client, long_table):
     assert re.search(r'<a href="/look\?[^"]*seconds=6">search for 6 s</a>', result)
 
 
+@pytest.mark.second_lane
 def test_a_closed_tab_ends_its_job(server, visit, client, long_table):
     page, _ = search(client, long_table)
     before = workers(server)
