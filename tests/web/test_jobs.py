@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from lowlift.web.jobs import Job
