@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import lowlift as ll
+from lowlift.deadline import Deadline
 from lowlift.mechanisms import column_generation
+from lowlift.mechanisms import random_response as module
 from lowlift.mechanisms.balanced import balanced_weights
 from lowlift.mechanisms.column_generation import split_support
 from lowlift.mechanisms.master import Master
@@ -352,3 +354,17 @@ def test_what_the_solver_cannot_solve_leaves_a_release_and_a_true_bound(monkeypa
     assert not release.certificate.is_optimal
     assert ll.verify_certificate(joint, criterion, release.certificate)
     assert ll.subset_random_response(joint, criterion).audit.is_satisfied
+
+
+def test_an_output_that_rounding_empties_does_not_shift_the_others():
+    """The one that fails is folded, whatever the number of those that are gone."""
+    joint, criterion = ll.Joint.from_counts([[50, 50, 1, 99], [50, 50, 99, 1]]), ll.LIP(0.1)
+    alone = [(p, (np.array([x]), np.ones(1))) for x, p in enumerate(joint.p_x[:2].tolist())]
+    both = (float(joint.p_x[2:].sum()), (np.array([2, 3]), np.full(2, 0.5)))
+    gone = (1e-18, (np.array([0]), np.ones(1)))
+    odd = (1e-9, (np.array([1, 2]), np.array([0.5, 0.5])))
+    atoms = [gone, gone, *alone, odd, both]
+    release = module.round_atoms(joint, criterion, atoms, "random_response", Deadline(None))
+    assert release.audit.is_satisfied
+    assert release.channel.n_y == 3
+    assert release.audit.nmi == pytest.approx(0.75, abs=1e-6)

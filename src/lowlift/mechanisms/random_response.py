@@ -192,25 +192,7 @@ def best_mixture(
 ) -> Outcome:
     """Return atoms of the polytope that mix to P_X, and a bound on what any could reach.
 
-    Parameters
-    ----------
-    polytope
-        Where atoms lie.
-    blocks
-        An allowed partition, as numbers of the polytope's symbols: the first feasible point. Not
-        needed where S has two values.
-    gap
-        Stop when bound and NMI are this close.
-    deadline
-        When to stop; every loop asks it.
-    jobs, progress
-        As for `random_response`.
-    entropy
-        H(X) in nats where the symbols here are classes of X; `gap` and NMI are then of X.
-
-    Guarantee
-        The bound is true whatever stopped the search. There are no atoms when it had no time to
-        find a mixture.
+    As `column_generation.optimise`; where S has two values, `blocks` are not needed.
     """
     if len(polytope.lift) == 2:
         from lowlift.mechanisms import binary
@@ -305,13 +287,14 @@ def _rounded(joint: Joint, atoms: Mixture) -> _Entries:
     np.add.at(sums, members, weights)
     weights[largest] += MAX_DENOMINATOR - sums[members[largest]]
     kept = weights > 0
-    return _Entries(outputs[kept], members[kept], weights[kept])
+    # Numbers without gaps, as those of the channel are: an output may have lost all its weights.
+    _, outputs = np.unique(outputs[kept], return_inverse=True)
+    return _Entries(outputs, members[kept], weights[kept])
 
 
 def _folded(joint: Joint, entries: _Entries, small: Ints, large: int) -> _Entries:
     """Return the entries with some outputs made part of a large one."""
     outputs = np.where(np.isin(entries.outputs, small), large, entries.outputs)
-    # Numbers without gaps, as those of the channel are.
     _, outputs = np.unique(outputs, return_inverse=True)
     keys, place = np.unique(outputs * joint.n_x + entries.members, return_inverse=True)
     weights = np.zeros(len(keys), np.int64)
