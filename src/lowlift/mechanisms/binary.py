@@ -10,7 +10,6 @@ order in their width: they become narrower until the proven bound is close enoug
 """
 
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
@@ -19,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import risky_symbols
-from lowlift.certificates import State, entropy_of, nmi_bound
+from lowlift.certificates import nmi_bound
 from lowlift.classes import Mixture
-from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
 from lowlift.intervals import Interval, largest_duals, partners, sides_of
 from lowlift.kernels.compilation import prepare
 from lowlift.mechanisms.boundary import shares_inside, toward
-from lowlift.mechanisms.master import Outcome, Rows
+from lowlift.mechanisms.master import Rows
+from lowlift.mechanisms.search import Limits, Outcome, Search
 from lowlift.polytope import Polytope
 
 __all__ = ["optimise"]
@@ -56,19 +55,9 @@ _ROOM = 1e-12
 _ALONE = 2
 
 
-def optimise(
-    polytope: Polytope,
-    gap: float,
-    deadline: Deadline,
-    jobs: int,
-    progress: Callable[[State], object] | None = None,
-    entropy: float | None = None,
-) -> Outcome:
-    """Return atoms of the polytope that mix to P_X, and a bound on what any could reach.
-
-    The parameters, and the guarantee, are those of `column_generation.optimise`.
-    """
-    return _Search(polytope, gap, deadline, jobs, progress, entropy).run()
+def optimise(polytope: Polytope, limits: Limits) -> Outcome:
+    """Return atoms of the polytope that mix to P_X, and a bound on what any could reach."""
+    return _Search(polytope, limits).run()
 
 
 class _Pairs(NamedTuple):
@@ -112,20 +101,11 @@ class _Bins:
         return len(self.p_x)
 
 
-class _Search:
-    def __init__(
-        self,
-        polytope: Polytope,
-        gap: float,
-        deadline: Deadline,
-        jobs: int,
-        progress: Callable[[State], object] | None,
-        entropy: float | None,
-    ) -> None:
+class _Search(Search):
+    def __init__(self, polytope: Polytope, limits: Limits) -> None:
         prepare("pairs")
-        self.polytope, self.gap, self.deadline = polytope, gap, deadline
-        self.jobs, self.progress = jobs, progress
-        self.entropy = entropy_of(polytope.p_x) if entropy is None else entropy
+        super().__init__(limits)
+        self.polytope = polytope
         self.is_allowed = ~risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
         #: Where pairs are put: inside the region, by a hair.
         self.ends = _ends_inside(polytope, self.is_allowed)
@@ -139,15 +119,9 @@ class _Search:
         self.pairs = list[_Pairs]()
         self.cost, self.atoms = math.inf, 0
         self.duals, self.floor = np.zeros(polytope.n_x), 0.0
-        self.bound = min(1.0, self._bound_by(self.duals, self.floor))
         self.columns = 0
-        self.is_stopped = False
 
     # ---- what is where
-
-    def _is_over(self) -> bool:
-        self.is_stopped = self.is_stopped or self.deadline.is_over
-        return self.is_stopped
 
     @property
     def nmi(self) -> float:
@@ -155,13 +129,6 @@ class _Search:
 
     def _bound_by(self, duals: Floats, floor: float) -> float:
         return nmi_bound(self.polytope.p_x, duals, floor, self.entropy)
-
-    def _tell(self) -> bool:
-        """Tell progress where the search stands, and whether to stop."""
-        if not self._is_over() and self.progress is not None:
-            state = State(self.columns, self.nmi, self.bound, self.deadline.elapsed)
-            self.is_stopped = self.progress(state) is False
-        return self.is_stopped
 
     # ---- bins
 
@@ -244,7 +211,7 @@ class _Search:
             program.add_columns(
                 costs, 2 * np.arange(len(costs)), new[1:].T.ravel(), shares.T.ravel()
             )
-            if self._tell() or not program.solve(self.deadline.left):
+            if self._tell(self.columns, self.nmi) or not program.solve(self.deadline.left):
                 self.is_stopped = True
                 return None
             new = _not_among(self._priced(bins, program.pi, -_TOLERANCE, _MORE), pairs)
@@ -339,7 +306,11 @@ class _Search:
             while not self._is_over():
                 size = n if n <= 2 * size else size
                 narrower = self._narrower(size)
-                if len(narrower) == bins or not self._improve(narrower) or self._tell():
+                if (
+                    len(narrower) == bins
+                    or not self._improve(narrower)
+                    or self._tell(self.columns, self.nmi)
+                ):
                     break
                 bins, is_close = len(narrower), self.bound - self.nmi <= self.gap
                 if is_close and self.atoms <= n:

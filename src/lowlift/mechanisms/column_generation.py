@@ -1,7 +1,7 @@
 """Column generation for the random response: better atoms and tighter bounds until they meet."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
@@ -9,12 +9,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.certificates import State, nmi_bound
+from lowlift.certificates import nmi_bound
 from lowlift.classes import Mixture
-from lowlift.deadline import Deadline
 from lowlift.errors import SolverFailed
 from lowlift.mechanisms.columns import TOLERANCE, Columns
-from lowlift.mechanisms.master import Master, Outcome, atom_of, mix
+from lowlift.mechanisms.master import Master, atom_of, mix
+from lowlift.mechanisms.search import Limits, Outcome
 from lowlift.mechanisms.starts import Starts
 from lowlift.mechanisms.support import split_support
 from lowlift.polytope import Polytope
@@ -41,51 +41,18 @@ _SMALL = 24
 _MOST_ROUNDS, _MOST_DIRECT = 30, 2000
 
 
-def optimise(
-    polytope: Polytope,
-    blocks: Sequence[Sequence[int]],
-    gap: float,
-    deadline: Deadline,
-    jobs: int,
-    progress: Callable[[State], object] | None = None,
-    entropy: float | None = None,
-) -> Outcome:
+def optimise(polytope: Polytope, blocks: Sequence[Sequence[int]], limits: Limits) -> Outcome:
     """Return atoms of the polytope that mix to P_X, and a bound on what any could reach.
 
-    Parameters
-    ----------
-    polytope
-        Where atoms lie.
-    blocks
-        An allowed partition, as numbers of the polytope's symbols: the first feasible point.
-    gap
-        Stop when bound and NMI are this close.
-    deadline
-        When to stop; every loop asks it.
-    jobs, progress
-        As for `random_response`.
-    entropy
-        H(X) in nats where the symbols here are classes of X; `gap` and NMI are then of X.
-
-    Guarantee
-        The bound is true whatever stopped the search. There are no atoms when it had no time to
-        find a mixture.
+    `blocks` are an allowed partition, as numbers of the polytope's symbols: the first feasible
+    point.
     """
-    return _Search(polytope, blocks, gap, deadline, jobs, progress, entropy).run()
+    return _Search(polytope, blocks, limits).run()
 
 
 class _Search(Columns):
-    def __init__(
-        self,
-        polytope: Polytope,
-        blocks: Sequence[Sequence[int]],
-        gap: float,
-        deadline: Deadline,
-        jobs: int,
-        progress: Callable[[State], object] | None,
-        entropy: float | None,
-    ) -> None:
-        super().__init__(polytope, blocks, gap, deadline, jobs, progress, entropy)
+    def __init__(self, polytope: Polytope, blocks: Sequence[Sequence[int]], limits: Limits) -> None:
+        super().__init__(polytope, blocks, limits)
         # pi = -log u needs no search: H(v) + sum v log u >= 0 because v <= u.
         self.anchor = -np.log(self.upper)
         self.duals, self.floor = self.anchor, -1e-11
@@ -173,7 +140,7 @@ class _Search(Columns):
                 return
             pi, loss = self._duals_for(target)
             proof = self._prove(pi, loss - target, loss, most_nodes)
-            if self._tell():
+            if self._tell_master():
                 return
             new = self._learn(proof)
             lowest = loss - float(proof.values.min(initial=0.0))
@@ -230,7 +197,7 @@ class _Search(Columns):
         """Bound what the duals leave below zero, and keep the better upper bound."""
         proof = prove_floor(
             self.polytope, pi, cut, self.upper, jobs=self.jobs, most_nodes=most_nodes,
-            is_over=self._tell, keep_below=max(keep_below, -TOLERANCE),
+            is_over=self._tell_master, keep_below=max(keep_below, -TOLERANCE),
         )  # fmt: skip
         self._keep(proof, pi)
         return proof

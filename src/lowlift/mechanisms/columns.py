@@ -1,20 +1,19 @@
 """The atoms of a random response: which are there, how they mix, and how better ones are found."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import risky_symbols
-from lowlift.certificates import State, entropy_of
 from lowlift.classes import Atom
-from lowlift.deadline import Deadline
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
 from lowlift.mechanisms.boundary import excess, shares_inside, spread, toward
 from lowlift.mechanisms.master import NONE, Master
+from lowlift.mechanisms.search import Limits, Search
 from lowlift.mechanisms.starts import Starts, ranges
 from lowlift.mechanisms.support import split_support
 from lowlift.polytope import Polytope
@@ -35,33 +34,21 @@ _MOST_IN_PAIRS = 2000
 _MOST_ENTRIES = 1 << 22
 
 
-class Columns:
+class Columns(Search):
     """Atoms of a polytope, their best mixture, and the ways to price better ones."""
 
     master: Master
 
-    def __init__(
-        self,
-        polytope: Polytope,
-        blocks: Sequence[Sequence[int]],
-        gap: float,
-        deadline: Deadline,
-        jobs: int,
-        progress: Callable[[State], object] | None,
-        entropy: float | None,
-    ) -> None:
+    def __init__(self, polytope: Polytope, blocks: Sequence[Sequence[int]], limits: Limits) -> None:
         prepare("search")
-        self.deadline = deadline
-        self.polytope, self.gap, self.jobs, self.progress = polytope, gap, jobs, progress
-        self.entropy = entropy_of(polytope.p_x) if entropy is None else entropy
-        self.upper = coordinate_bounds(polytope, jobs, deadline)
-        self.bound = 1.0
+        super().__init__(limits)
+        self.polytope, self.blocks = polytope, blocks
+        self.upper = coordinate_bounds(polytope, self.jobs, self.deadline)
         #: Vertices found before there is a master, (k, |X|).
         self.found = np.zeros((0, polytope.n_x))
-        self.is_stopped = self.is_proving = False
+        self.is_proving = False
         #: A round of pricing goes on while it gains this; tangents could go on for ever.
-        self.worthwhile = -1.0 if polytope.is_box else 0.05 * gap * self.entropy
-        self.blocks = blocks
+        self.worthwhile = -1.0 if polytope.is_box else 0.05 * self.gap * self.entropy
         self.has_pairs = polytope.is_box and polytope.n_x <= _MOST_IN_PAIRS and not self._is_over()
         if self.has_pairs:
             first, second, share, count = pricing.pairs(polytope.rows, *polytope.inner)
@@ -78,18 +65,9 @@ class Columns:
             return 0.0
         return 1 - self.master.cost / self.entropy
 
-    def _is_over(self) -> bool:
-        self.is_stopped = self.is_stopped or self.deadline.is_over
-        return self.is_stopped
-
-    def _tell(self, columns: int | None = None, nmi: float = 0.0) -> bool:
-        """Tell progress where the search stands (by default the master), and whether to stop."""
-        if not self._is_over() and self.progress is not None:
-            if columns is None:
-                columns, nmi = len(self.master.atoms), self.nmi
-            state = State(columns, nmi, self.bound, self.deadline.elapsed)
-            self.is_stopped = self.progress(state) is False
-        return self.is_stopped
+    def _tell_master(self) -> bool:
+        """Tell progress where the master stands, and whether to stop."""
+        return self._tell(len(self.master.atoms), self.nmi)
 
     def _solve(self) -> bool:
         """Mix the atoms anew; without time for that the mixture stays, and the search stops."""
@@ -273,5 +251,9 @@ class Columns:
             if not self._linearise(self.master.pi, starts):
                 break
             before = self.master.cost
-            if not self._solve() or self._tell() or before - self.master.cost < self.worthwhile:
+            if (
+                not self._solve()
+                or self._tell_master()
+                or before - self.master.cost < self.worthwhile
+            ):
                 break

@@ -6,7 +6,7 @@ counts as much as a common one.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from lowlift.classes import Atom, Mixture
 from lowlift.errors import SolverFailed
 
-__all__ = ["NONE", "Master", "Outcome", "Rows", "atom_of", "mix"]
+__all__ = ["NONE", "Master", "Rows", "atom_of", "mix"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -23,21 +23,6 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 NONE = 1e-11
 #: How far from P(x), relative to it, a mixture may be.
 _RESIDUAL = 1e-10
-
-
-class Outcome(NamedTuple):
-    """The mixture found, and the bound with its proof."""
-
-    atoms: Mixture
-    upper_bound: float
-    duals: Floats
-    floor: float
-    nodes: int
-    tangents: tuple[tuple[float, ...], ...]
-    #: Whether the deadline or `progress` stopped the search.
-    is_stopped: bool
-    #: The bin of each symbol, where the bound is that of bins of nearly equal columns.
-    bins: Ints | None = None
 
 
 class Rows:

@@ -4,9 +4,6 @@ Every lift is within a factor e**+-w of that of its bin. So what bins are given 
 by w holds for symbols, and no mechanism on symbols beats the bound of bins at budgets raised by w.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
 from lowlift.certificates import State
@@ -15,13 +12,11 @@ from lowlift.criteria import BuiltIn
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint
 from lowlift.mechanisms.column_generation import optimise
-from lowlift.mechanisms.master import Outcome
 from lowlift.mechanisms.merging import merge_subsets
+from lowlift.mechanisms.search import Limits, Outcome
 from lowlift.polytope import Polytope
 
 __all__ = ["optimise_bins"]
-
-Told: TypeAlias = Callable[[State], object]
 
 #: Bins of the first round for 3 values of S, and how many times as many the next round has.
 _FIRST, _GROWTH = 300, 1.6
@@ -35,37 +30,19 @@ _MOST = 1000
 _ROUGH = 1e-4
 
 
-def optimise_bins(
-    joint: Joint,
-    criterion: BuiltIn,
-    gap: float,
-    deadline: Deadline,
-    jobs: int,
-    progress: Told | None,
-    entropy: float,
-) -> Outcome | None:
+def optimise_bins(joint: Joint, criterion: BuiltIn, limits: Limits) -> Outcome | None:
     """Return atoms of the symbols and a bound on all mechanisms, by way of bins.
 
-    The parameters are those of `column_generation.optimise`. Bins become narrower while there is
-    time. The outcome's `bins` says in which one each symbol is, for the bound. None where bins
-    would be too wide for the budgets.
+    Bins become narrower while there is time. The outcome's `bins` says in which one each symbol is,
+    for the bound. None where bins would be too wide for the budgets.
     """
-    return _Search(joint, criterion, gap, deadline, jobs, progress, entropy).run()
+    return _Search(joint, criterion, limits).run()
 
 
 class _Search:
-    def __init__(
-        self,
-        joint: Joint,
-        criterion: BuiltIn,
-        gap: float,
-        deadline: Deadline,
-        jobs: int,
-        progress: Told | None,
-        entropy: float,
-    ) -> None:
-        self.joint, self.criterion, self.gap, self.deadline = joint, criterion, gap, deadline
-        self.jobs, self.progress, self.entropy = jobs, progress, entropy
+    def __init__(self, joint: Joint, criterion: BuiltIn, limits: Limits) -> None:
+        self.joint, self.criterion, self.limits = joint, criterion, limits
+        self.gap, self.deadline, _, self.progress, self.entropy = limits
         self.atoms: Mixture = []
         self.kept = 0.0
         self.proof = Outcome([], 1.0, np.zeros(joint.n_x), 0.0, 0, (), is_stopped=True)
@@ -122,4 +99,5 @@ class _Search:
 
         blocks, _ = merge_subsets(bins.joint, criterion, deadline=until)
         polytope = Polytope(bins.joint, criterion)
-        return optimise(polytope, blocks, gap, until, self.jobs, tell, self.entropy)
+        limits = self.limits._replace(gap=gap, deadline=until, progress=tell)
+        return optimise(polytope, blocks, limits)

@@ -18,8 +18,8 @@ from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.mechanisms.balanced import balanced_channel
 from lowlift.mechanisms.blocks import kept_by, release_blocks, started
-from lowlift.mechanisms.master import Outcome
 from lowlift.mechanisms.merging import merge_subsets
+from lowlift.mechanisms.search import Limits, Outcome
 from lowlift.polytope import Polytope
 from lowlift.release import Release
 from lowlift.threads import cores
@@ -114,8 +114,8 @@ def random_response(
         )
         return release_blocks(joint, criterion, blocks, "random_response", trivial)
     classes = Classes(joint)
-    limits = gap, deadline, jobs or cores(), progress, entropy_of(joint.p_x)
-    start, found = _searched(classes.joint, criterion, *limits)
+    limits = Limits(gap, deadline, jobs or cores(), progress, entropy_of(joint.p_x))
+    start, found = _searched(classes.joint, criterion, limits)
     duals = found.duals[classes.of]
     upper_bound = min(1.0, nmi_bound(joint.p_x, duals, found.floor))
     release = _mixed(joint, criterion, classes.split(found.atoms), whole)
@@ -147,26 +147,19 @@ def random_response(
 
 
 def _searched(
-    joint: Joint,
-    criterion: Criterion,
-    gap: float,
-    deadline: Deadline,
-    jobs: int,
-    progress: Callable[[State], object] | None,
-    entropy: float,
+    joint: Joint, criterion: Criterion, limits: Limits
 ) -> tuple[list[list[int]] | None, Outcome]:
     """Return what the search began with, if it was merging, and what it found."""
-    limits = gap, deadline, jobs, progress, entropy
     if joint.n_s > 2 and joint.n_x > _MOST_CLASSES and isinstance(criterion, BuiltIn):
         from lowlift.mechanisms.nearly_equal import optimise_bins
 
-        found = optimise_bins(joint, criterion, *limits)
+        found = optimise_bins(joint, criterion, limits)
         if found is not None:
             return None, found
     start = None
     if joint.n_s > 2:
-        start, _ = merge_subsets(joint, criterion, deadline=deadline)
-    return start, best_mixture(Polytope(joint, criterion), start or [], *limits)
+        start, _ = merge_subsets(joint, criterion, deadline=limits.deadline)
+    return start, best_mixture(Polytope(joint, criterion), start or [], limits)
 
 
 def _mixed(
@@ -181,26 +174,18 @@ def _mixed(
     return max(allowed, key=lambda other: other.audit.nmi, default=None)
 
 
-def best_mixture(
-    polytope: Polytope,
-    blocks: Sequence[Sequence[int]],
-    gap: float,
-    deadline: Deadline,
-    jobs: int,
-    progress: Callable[[State], object] | None = None,
-    entropy: float | None = None,
-) -> Outcome:
+def best_mixture(polytope: Polytope, blocks: Sequence[Sequence[int]], limits: Limits) -> Outcome:
     """Return atoms of the polytope that mix to P_X, and a bound on what any could reach.
 
-    As `column_generation.optimise`; where S has two values, `blocks` are not needed.
+    `blocks` are an allowed partition of its symbols; not needed where S has two values.
     """
     if len(polytope.lift) == 2:
         from lowlift.mechanisms import binary
 
-        return binary.optimise(polytope, gap, deadline, jobs, progress, entropy)
+        return binary.optimise(polytope, limits)
     from lowlift.mechanisms import column_generation
 
-    return column_generation.optimise(polytope, blocks, gap, deadline, jobs, progress, entropy)
+    return column_generation.optimise(polytope, blocks, limits)
 
 
 def check_convex(criterion: Criterion) -> None:

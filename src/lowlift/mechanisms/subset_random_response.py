@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lowlift.certificates import Certificate
+from lowlift.certificates import Certificate, entropy_of
 from lowlift.channel import Channel
 from lowlift.classes import Mixture
 from lowlift.criteria import Criterion
@@ -27,6 +27,7 @@ from lowlift.mechanisms.random_response import (
     check_convex,
     round_atoms,
 )
+from lowlift.mechanisms.search import Limits
 from lowlift.partition import Partition
 from lowlift.polytope import Polytope
 from lowlift.release import Release
@@ -169,7 +170,8 @@ def _respond(
     if deadline.is_over:
         return merged, True
     polytope = Polytope(joint, criterion, block)
-    found = best_mixture(polytope, [range(len(block))], _GAP, deadline, 1)
+    limits = Limits(_GAP, deadline, 1, None, entropy_of(polytope.p_x))
+    found = best_mixture(polytope, [range(len(block))], limits)
     if not found.atoms:
         return merged, True
     atoms = [(mass * beta, (numbers[members], shares)) for beta, (members, shares) in found.atoms]
