@@ -9,11 +9,12 @@ from fractions import Fraction
 from functools import cache
 
 import mpmath
+import numba
 import numpy as np
 import pytest
 
 from kernels.polytopes import Program, random_posteriors, value, vertices
-from lowlift.kernels import bounding, lp
+from lowlift.kernels import bounding, lp, underestimates
 
 #: From less than the rounding of a value, so that no point looks as if it were below the cut.
 OFF = (1e-16, 3e-16, 1e-15, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7, 1e-5, 1e-3, 0.05, 0.5)
@@ -172,3 +173,24 @@ def test_intervals_across_one_over_a_whole_number(q):
         assert mpmath.mpf(float(bounds.min())) <= least
     bounds, *_ = proven(program, pi, float(least) - 1e-9, parts=parts)
     assert bounds.min() == float(least) - 1e-9
+
+
+@numba.njit
+def better_for(x, low, high):
+    """Return the underestimate that `better` takes for one open level, at zero duals."""
+    n = x.size
+    keys, lo, hi, pi = np.zeros(1, np.int64), np.zeros(n), np.ones(n), np.zeros(n)
+    cost, start, slope = np.zeros(n), np.zeros(1), np.zeros(1)
+    return underestimates.better(
+        1, keys, np.array([low]), np.array([high]), lo, hi, x, pi, cost, 0.0, start, slope, 1.0
+    )
+
+
+@pytest.mark.parametrize("pieces", [2, 3, 7])
+@pytest.mark.parametrize("up", [1.0, underestimates.UP, underestimates.UP**3])
+def test_a_share_that_is_rounded_up_has_the_least_entropy(pieces, up):
+    """Shares are rounded up on the way down the tree; 1/q and a bit is still 1/q."""
+    x = np.full(pieces + 1, 1 / (pieces + 1))
+    assert better_for(x, 1 / (pieces + 1), 1 / pieces * up) == underestimates.JOINTLY
+    assert better_for(x, 1 / (pieces + 1), 1 / pieces * 1.01) != underestimates.JOINTLY
+    assert better_for(x, 1 / (pieces + 1.01), 1 / pieces * up) != underestimates.JOINTLY

@@ -81,8 +81,10 @@ def test_underestimates_are_below_the_entropy(kind):
     for _ in range(20_000):
         n = int(rng.integers(2, 9))
         v = rng.dirichlet(np.full(n, rng.choice([0.2, 1.0, 5.0])))
+        if rng.random() < 0.2:  # shares of 1/q, where the least entropy has a kink
+            v = np.repeat([1.0, 0.0], [1 + n // 2, n - 1 - n // 2]) / (1 + n // 2)
         pi = rng.normal(size=n)
-        depth = int(rng.integers(0, n))
+        depth = int(rng.integers(0, np.count_nonzero(v)))
         keys = np.argsort(-v)[:depth].copy()
         is_key = np.isin(np.arange(n), keys)
         low, high, left = np.empty(n), np.empty(n), 1.0
@@ -94,6 +96,8 @@ def test_underestimates_are_below_the_entropy(kind):
             if kind == underestimates.JOINTLY and i == depth - 1:
                 pieces = math.floor(1 / share)
                 low[i], high[i] = max(low[i], 1 / (pieces + 1)), min(high[i], 1 / pieces)
+                if high[i] == 1 / pieces:
+                    high[i] *= rng.choice([1.0, underestimates.UP, 1 + 9e-13])
             left = max(left - v[k], 0.0)
             rest_min, rest_max = rest_min * (1 - high[i]), rest_max * (1 - low[i])
         rest_min, rest_max = rest_min * (1 - 1e-14), rest_max * (1 + 1e-14)

@@ -38,6 +38,8 @@ UP, DOWN = 1 + 2.0**-50, 1 - 2.0**-50
 #: A box is empty where its ends are this far in the wrong order.
 _EMPTY = 1e-9
 _SLACK = 1e-12
+#: Shares are rounded up by less than this factor.
+_ROUNDED = 1 + 1e-12
 #: More than the rounding of one coordinate's chord.
 _CHORD_SLACK = 1e-15
 #: Narrower intervals have no chord but the lower end.
@@ -91,9 +93,19 @@ def chord(lo: float, hi: float) -> tuple[float, float]:
 
 
 @helper()
+def _pieces(high: float) -> float:
+    """Return the q for which a largest entry is at most 1/q, also where it is rounded up."""
+    return math.floor(min(1.0 / high, 1e9) + 1e-9)  # the entry may be 0
+
+
+@helper()
 def _joint_line(low: float, high: float) -> tuple[float, float]:
-    """Return the chord of the least entropy of a distribution with a largest entry in between."""
-    return _line(low, least_entropy(low), high, least_entropy(high))
+    """Return the chord of the least entropy of a distribution with a largest entry in between.
+
+    It falls, so the line goes on below the least entropy where `high` is rounded up beyond 1/q.
+    """
+    top = min(high, 1.0 / _pieces(high))
+    return _line(low, least_entropy(low), top, least_entropy(top))
 
 
 @helper()
@@ -181,8 +193,8 @@ def better(
     if depth == 0:
         return kind
     i = depth - 1
-    pieces = math.floor(min(1.0 / high[i], 1e9) + 1e-9)  # the share may be 0
-    if pieces < 2 or high[i] > 1.0 / pieces or low[i] < 1.0 / (pieces + 1.0):
+    pieces = _pieces(high[i])
+    if pieces < 2 or high[i] > 1.0 / pieces * _ROUNDED or low[i] < 1.0 / (pieces + 1.0):
         return kind  # the least entropy is concave between such points only
     jointly, left = 0.0, 1.0
     for q in range(i):

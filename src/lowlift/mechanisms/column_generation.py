@@ -24,8 +24,14 @@ __all__ = ["optimise", "split_support"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-#: By how much the next target is smaller where proofs are short and do not become longer.
-_LEAP = 256
+#: A proof is short up to so many nodes for a symbol.
+_NODES = 60
+#: By how much the next target is smaller: after a short proof, or where the nodes grow by less than
+#: this power; else at the most, and so that the nodes grow by no more than this, if they go on so.
+_LEAP, _FLAT = 256.0, 0.3
+_STEP, _GROWTH = 3.0, 8.0
+#: Proofs that meet points which no atom may be, before the target gives way.
+_MISSES = 8
 #: The part of a target that is spent on duals at which the proof is shorter; and the part of H(X)
 #: below which no target is.
 _PULL, _EXACT = 0.75, 1e-4
@@ -38,7 +44,7 @@ _ROOM = 1e-10
 #: Up to this many symbols, a few rounds with all pairs at once are tried first.
 _SMALL = 24
 #: Rounds of that, and nodes of each part of a proof in it.
-_MOST_ROUNDS, _MOST_DIRECT = 30, 2000
+_MOST_ROUNDS, _MOST_DIRECT = 30, 400
 
 
 def optimise(polytope: Polytope, blocks: Sequence[Sequence[int]], limits: Limits) -> Outcome:
@@ -134,10 +140,12 @@ class _Search(Columns):
         self.is_proving = True
         goal = 0.9 * self.gap * self.entropy
         target = max(goal, 0.5 * (self.bound - self.nmi) * self.entropy)
-        most_nodes, steps = 2_000_000, _Steps(goal, self.polytope)
+        most_nodes, misses, steps = 2_000_000, 0, _Steps(goal, self.polytope)
         while self.bound - self.nmi > self.gap and self.stalls < 8 and most_nodes < 10**9:
             if self._is_over():
                 return
+            if steps.nodes >= steps.short:
+                self._improve_by_chance()
             pi, loss = self._duals_for(target)
             proof = self._prove(pi, loss - target, loss, most_nodes)
             if self._tell_master():
@@ -149,8 +157,12 @@ class _Search(Columns):
                     return
                 target = steps.after(target, proof.nodes)
             elif lowest > target and not (new and self.polytope.is_polyhedral):
-                # Points below the cut that no atom may be: prove what holds down to them.
-                target, self.stalls = 1.05 * lowest, self.stalls + (not new)
+                # Points below the cut that no atom may be: prove what holds down to them, unless
+                # the bound is better already: their tangents cut them off in any case.
+                misses, open_ = misses + 1, (self.bound - self.nmi) * self.entropy
+                if not new or misses % _MISSES == 0 or 1.05 * lowest < 0.5 * open_:
+                    target = 1.05 * lowest
+                self.stalls += not new
             elif not new:
                 most_nodes *= 8
 
@@ -227,19 +239,21 @@ class _Steps:
 
     def __init__(self, goal: float, polytope: Polytope) -> None:
         self.goal, self.is_box = goal, polytope.is_box
-        self.short = max(15_000, 30 * polytope.n_x)
-        self.target, self.nodes = math.inf, self.short / 3
+        self.short = _NODES * polytope.n_x
+        self.target, self.nodes = math.inf, 0
 
     def after(self, target: float, nodes: int) -> float:
         """Return what to prove after a target that was proven with so many nodes."""
-        growth, fall = nodes / self.nodes, self.target / target
-        self.target, self.nodes = target, max(nodes, 1)
+        growth, fall = nodes / max(self.nodes, 1), self.target / target
+        self.target, self.nodes = target, nodes
         if not self.is_box:  # tangents are found step by step
             return max(target / 4, self.goal)
-        if growth < 3 and nodes < self.short:
+        if nodes < self.short:
             return target / _LEAP if target > _LEAP**2 * self.goal else self.goal
-        power = math.log(growth) / math.log(fall) if 1 < fall < math.inf else 1.0
-        step = 32.0 if power < 0.7 else 2.0 if power < 2 else 1.5
+        step = _STEP
+        if 1 < fall < math.inf:
+            power = math.log(max(growth, 1.0)) / math.log(fall)
+            step = _LEAP if power < _FLAT else min(max(_GROWTH ** (1 / power), 1.5), _STEP)
         return target / step if target > 1.5 * step * self.goal else self.goal
 
 

@@ -32,6 +32,8 @@ _STEPS, _PIVOTS = 10, 500
 _MOST_IN_PAIRS = 2000
 #: Entries of the points that one round of pricing holds at a time.
 _MOST_ENTRIES = 1 << 22
+#: Random starts of pricing for each symbol, and how sparse they are (Dirichlet's parameter).
+_RANDOM_STARTS, _SPARSE = 10, 0.1
 
 
 class Columns(Search):
@@ -47,6 +49,7 @@ class Columns(Search):
         #: Vertices found before there is a master, (k, |X|).
         self.found = np.zeros((0, polytope.n_x))
         self.is_proving = False
+        self.random = np.random.default_rng(0)
         #: A round of pricing goes on while it gains this; tangents could go on for ever.
         self.worthwhile = -1.0 if polytope.is_box else 0.05 * self.gap * self.entropy
         self.has_pairs = polytope.is_box and polytope.n_x <= _MOST_IN_PAIRS and not self._is_over()
@@ -239,6 +242,19 @@ class Columns(Search):
                 return
             self._converge(3)
             if before - self.master.cost < 1e-5 * self.entropy:
+                return
+
+    def _improve_by_chance(self) -> None:
+        """Price from random points while that pays: they lead to vertices that no atom is near."""
+        n = self.polytope.n_x
+        size = min(_RANDOM_STARTS * n, _MOST_ENTRIES // n)
+        for _ in range(20):
+            before = self.master.cost
+            starts = self.random.dirichlet(np.full(n, _SPARSE), size=size)
+            if not self._linearise(self.master.pi, Starts(found=starts)) or not self._solve():
+                return
+            self._converge(3)
+            if self._is_over() or before - self.master.cost < 1e-5 * self.entropy:
                 return
 
     def _converge(self, rounds: int) -> None:
