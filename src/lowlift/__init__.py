@@ -40,7 +40,8 @@ from lowlift.mechanisms.watchdog import watchdog
 from lowlift.partition import Partition
 from lowlift.release import Release
 from lowlift.sweeps import Tradeoff, tradeoff
-from lowlift.tables import read_joint
+from lowlift.tables import Schema, read_joint
+from lowlift.verbs import audit_table, estimate, sanitize, verify
 from lowlift.version import __version__ as __version__
 
 __all__ = [
@@ -64,20 +65,25 @@ __all__ = [
     "MissingExtra",
     "Partition",
     "Release",
+    "Schema",
     "SolverFailed",
     "Tradeoff",
     "audit",
+    "audit_table",
     "datasets",
     "draw",
     "errors",
+    "estimate",
     "high_risk",
     "measures",
     "optimal_merging",
     "random_response",
     "read_joint",
+    "sanitize",
     "subset_merging",
     "subset_random_response",
     "tradeoff",
+    "verify",
     "verify_certificate",
     "watchdog",
 ]

@@ -21,6 +21,7 @@ from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.joint import Joint, Label
 from lowlift.release import Release
+from lowlift.tables.schema import ENCODINGS
 
 __all__ = [
     "ENCODINGS",
@@ -36,7 +37,6 @@ __all__ = [
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
-ENCODINGS = ("codes", "groups", "values")
 #: Groups whose texts need more bytes than this in all, and than this in a row, are not written.
 _MOST_TEXT, _MOST_TEXT_PER_ROW = 1 << 28, 1000
 
@@ -240,7 +240,8 @@ def published(release: Release) -> Encoded:
 
     The file of a release holds the channel that is published: nothing is encoded here. A file of
     version 1 with the encoding "values" holds the channel before that, which is encoded now, as
-    every use of the file did.
+    every use of the file did. A release that a mechanism made of `read_joint`'s joint has no
+    encoding yet: it is published as values.
 
     Raises
     ------
@@ -265,7 +266,7 @@ def published(release: Release) -> Encoded:
             "Use encode(release, name)."
         )
     if name != "values" or not release.is_encoded:
-        return encode(release, name)
+        return encode(release, name or "values")
     if not set(release.channel.y_labels) <= set(release.joint.x_labels):
         raise InvalidInput(
             "the outputs of a release published as values must be values of X; some are not. "

@@ -167,6 +167,8 @@ class Joint:
     s_labels: tuple[Label, ...]
     x_labels: tuple[Label, ...]
     _given_counts: npt.NDArray[Any] | None
+    #: The columns that were counted (`lowlift.tables.Spec`); None for a joint of no table.
+    table: Any = None
 
     def __init__(
         self,
@@ -305,7 +307,19 @@ class Joint:
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = self.masses if self._given_counts is None else self._given_counts
-        return _rebuild, (type(self), self._given_counts is None, given, *self.labels)
+        made = type(self), self._given_counts is None, given, *self.labels, self.table
+        return _rebuild, made
+
+    def with_table(self, table: Any) -> Self:
+        """Return the same joint, which knows the columns it was counted from."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, table=table)
+        return made
+
+    @property
+    def schema(self) -> Any:
+        """The columns that were counted, a `Schema`; None for a joint of no table."""
+        return None if self.table is None else self.table.schema
 
     @property
     def n_s(self) -> int:
@@ -446,7 +460,9 @@ def _rebuild(
     given: npt.NDArray[Any],
     s_labels: tuple[Label, ...],
     x_labels: tuple[Label, ...],
+    table: Any,
 ) -> Joint:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowliftWarning)
-        return (cls if from_floats else cls.from_counts)(given, s_labels, x_labels)
+        made = (cls if from_floats else cls.from_counts)(given, s_labels, x_labels)
+    return made if table is None else made.with_table(table)

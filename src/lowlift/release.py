@@ -5,7 +5,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -22,6 +22,7 @@ from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.files import read_json, refuse_unknown, refusing_damage, write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
+from lowlift.tables.schema import Schema, Spec
 
 __all__ = ["Release"]
 
@@ -77,7 +78,8 @@ class Release:
         <Release |X|=2 |Y|=2 satisfied nmi=1.000000>
         """
         verdict = audit(joint, channel, criterion)
-        return cls(joint, channel, criterion, verdict, partition, certificate, mechanism)
+        table = None if joint.table is None else joint.table.to_dict()
+        return cls(joint, channel, criterion, verdict, partition, certificate, mechanism, table)
 
     def with_partition(self, partition: Partition | None) -> Self:
         """Return the same release with this partition."""
@@ -90,6 +92,11 @@ class Release:
     def with_table(self, table: Mapping[str, Any] | None) -> Self:
         """Return the same release with the table's columns, which its file then holds too."""
         return replace(self, table=table)
+
+    @property
+    def schema(self) -> Schema | None:
+        """The columns that the release is about; None when it was not designed on a table."""
+        return None if self.table is None else Spec.from_dict(self.table).schema
 
     @property
     def fingerprint(self) -> str:
@@ -179,6 +186,72 @@ class Release:
                 "Use a mechanism that repairs it, or pass allow_unsatisfied=True to draw anyway."
             )
         return draw(self.channel, indices, seed)
+
+    def apply(
+        self,
+        table: Any,
+        *,
+        id: str | None = None,  # noqa: A002 (as in the options of every way to publish)
+        key: bytes | None = None,
+        seed: int | None = None,
+        keep: Sequence[str] = (),
+        keep_order: bool = False,
+        unseen: str = "error",
+        accept_uncovered: bool = False,
+        accept_unchecked: bool = False,
+        engine: str | None = None,
+    ) -> Any:
+        """Return a table with a released row for each row of a table.
+
+        Parameters
+        ----------
+        table
+            A pandas, polars, Arrow or Spark frame, a DuckDB relation, or anything that
+            `lowlift.tables.open_table` takes, with the columns of the schema.
+        id, key
+            Draw by a column of ids and a key of 32 bytes, so that repeating repeats the draws.
+        seed
+            For tests, never for publication: who knows it can undo the draws.
+        keep
+            Columns to keep as they are; the audit is then of both together.
+        keep_order
+            Keep the order and the index of the rows, which is outside the guarantee.
+        unseen
+            What to do with values that the design did not have: "error", or "suppress" (leave
+            those rows out).
+        accept_uncovered, accept_unchecked
+            Publish although the bound does not hold with the kept columns; although a sensitive
+            column is not in the table, so that the bound cannot be checked on it.
+
+        Returns
+        -------
+        A frame of the library that came in (a pandas or Arrow one for files and databases). Rows
+        are in random order unless `keep_order`.
+
+        Raises
+        ------
+        BoundViolated
+            When the bound does not hold, for the release or on this table, or cannot be checked.
+        InvalidInput
+            For a table or columns that do not fit.
+
+        Guarantee
+            The channel, audited anew under this table's own counts of S by X, satisfies the
+            criterion; what is returned was read back and is what was drawn.
+        """
+        from lowlift.workflow.applying import Options, apply_to_frame
+
+        options = Options(
+            keep=tuple(keep),
+            accept_uncovered=accept_uncovered,
+            keep_order=keep_order,
+            id=id,
+            key=key,
+            seed=seed,
+            unseen=unseen,
+            accept_unchecked=accept_unchecked,
+        )
+        return apply_to_frame(table, self, options, engine=engine)[0]
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file: atomically, and readable by its owner only (it has P_SX).

@@ -12,7 +12,7 @@ import yaml
 import lowlift
 from lowlift import certificates, codebook, release
 from lowlift.codebook import Codebook
-from lowlift.workflow import applying, verify
+from lowlift.workflow import receipts, verify
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = Path(__file__).resolve().parent / "files"
@@ -24,7 +24,7 @@ FORMATS = {
     release._FORMAT: release._VERSION,
     codebook._FORMAT: codebook._VERSION,
     certificates._FORMAT: certificates._VERSION,
-    applying.RECEIPT_FORMAT: applying.RECEIPT_VERSION,
+    receipts.RECEIPT_FORMAT: receipts.RECEIPT_VERSION,
 }
 
 

@@ -219,7 +219,7 @@ def test_unknown_columns_name_close_ones(store):
 def test_a_column_of_another_kind_is_refused(files):
     with open_table(files.put({"x": ("text", ["SECRET123"])})) as table:
         with pytest.raises(
-            InvalidInput, match="must be integer, as at design; it is text"
+            InvalidInput, match="must be of kind integer, as at design; here it is of kind text"
         ) as caught:
             table.count([Column("x", "integer", Each())])
         assert "SECRET" not in str(caught.value)

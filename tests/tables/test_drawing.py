@@ -313,7 +313,9 @@ def test_symbols_must_fit_their_columns():
 def test_a_column_must_be_what_it_was_at_design(files):
     channel = Channel([[1]])
     with open_table(files.put({"x": ("integer", [1])})) as table:
-        with pytest.raises(InvalidInput, match="must be text, as at design; it is integer"):
+        with pytest.raises(
+            InvalidInput, match="must be of kind text, as at design; here it is of kind integer"
+        ):
             table.apply(
                 Draw((Column("x", "text"),), channel, ("1",)),
                 Output(files.target(), (codes(channel),)),

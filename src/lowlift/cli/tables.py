@@ -313,7 +313,7 @@ def sanitize(
     from lowlift.cli import screens
     from lowlift.workflow import report_of
     from lowlift.workflow import sanitize as run
-    from lowlift.workflow.applying import receipt_path
+    from lowlift.workflow.receipts import receipt_path
 
     receipt = receipt_path(out)
     parts = ("release.json", "codebook.json", "receipt.json")

@@ -15,7 +15,6 @@ from lowlift.sklearn.frames import Frame
 from lowlift.tables import Column, Counts, Each, open_table
 from lowlift.workflow import Spec
 from lowlift.workflow.applying import first_broken
-from lowlift.workflow.columns import check_kinds
 
 __all__ = ["Read", "broken_here", "read_rows", "replace_unseen"]
 
@@ -68,7 +67,7 @@ def read_rows(rows: Frame, spec: Spec, sensitive: Sequence[Column]) -> Read:
     while row in {name.casefold() for name in frame.names}:
         row += "_"
     with open_table(frame.join(row, np.arange(len(rows))).value) as table:
-        check_kinds(table, columns)
+        table.check_columns(columns)
         if spec.missing == "error":
             table.count(columns, missing="error")
         counts = table.count([Column(row, "integer", Each()), *columns], most=len(rows))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import Column
@@ -85,6 +85,11 @@ class Staged:
     def commit(self) -> None:
         """Give the output its name."""
         self._target.commit()
+
+    @property
+    def frame(self) -> Any:
+        """The frame, once it is committed, of an output without a target; else None."""
+        return getattr(self._target, "frame", None)
 
     def undo(self) -> bool:
         """Take back a commit; return whether what was there before is there again."""

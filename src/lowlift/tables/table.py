@@ -16,6 +16,7 @@ from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw
 from lowlift.tables.outputs import Applied, Output
+from lowlift.tables.schema import Schema, Spec, column_names
 from lowlift.tables.sources import Files, parse_source
 
 if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
@@ -71,21 +72,10 @@ def open_table(source: Any, engine: str | None = None, *, is_text: bool = False)
     return table
 
 
-def column_names(given: Any, parameter: str) -> list[str]:
-    """Return one name or several as a list; refuse what is neither."""
-    names = [given] if isinstance(given, str) else given
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise InvalidInput(
-            f"{parameter} must be the name of a column or a list of names; got "
-            f"{type(given).__name__}."
-        )
-    return list(names)
-
-
 def read_joint(
     source: Any,
-    sensitive: str | Sequence[str],
-    released: str | Sequence[str],
+    sensitive: Schema | str | Sequence[str],
+    released: str | Sequence[str] | None = None,
     *,
     bins: Mapping[str, Bins | str | Sequence[float]] | None = None,
     missing: str = "value",
@@ -98,12 +88,9 @@ def read_joint(
     source, engine
         As for `open_table`.
     sensitive, released
-        The columns of S and of X; several columns are one symbol, a tuple.
-    bins
-        Bins of numeric columns, by name: a text ("width:10", "each", "quantiles:4"), a list of
-        edges, or `Edges`, `Width`, `Each`, `Quantiles` of `lowlift.tables`.
-    missing
-        "value": NULL is a symbol with label None; "drop": such rows leave; "error".
+        The columns of S and of X; several columns are one symbol, a tuple. Or a `Schema` alone.
+    bins, missing
+        As for `Schema`.
 
     Raises
     ------
@@ -111,21 +98,41 @@ def read_joint(
         For a table or columns that cannot be counted; no value of the table is in the message.
 
     Guarantee
-        The same rows give the same joint, labels in the same order, from every source.
+        The same rows give the same joint, labels in the same order, from every source. The joint
+        knows its columns (`Joint.schema`), so that a release of it can be applied to a table.
 
     Cost
-        One GROUP BY in the engine; only the counts leave it.
+        One GROUP BY in the engine; only the counts leave it. Files are hashed.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> people = duckdb.sql("select i % 3 as ward, i % 2 as ill from range(12) t(i)")
+    >>> schema = Schema("ill", "ward", bins={"ill": "each", "ward": "each"})
+    >>> read_joint(people, schema)
+    <Joint |S|=2 |X|=3>
     """
-    s_names, x_names = column_names(sensitive, "sensitive"), column_names(released, "released")
-    declared = as_bins_by_name(bins)
-    unknown = declared.keys() - {*s_names, *x_names}
-    if unknown:
-        raise InvalidInput(
-            f"bins must be of counted columns; {', '.join(map(repr, sorted(unknown)))} is not."
+    if isinstance(sensitive, Schema):
+        if released is not None or bins is not None or missing != "value":
+            raise InvalidInput("give a schema, or the columns with bins and missing, not both.")
+        schema = sensitive
+    else:
+        if released is None:
+            raise InvalidInput("released must be the name of a column or a list of names; none is.")
+        schema = Schema(
+            tuple(column_names(sensitive, "sensitive")),
+            tuple(column_names(released, "released")),
+            as_bins_by_name(bins),
+            missing,
         )
     with open_table(source, engine) as table:
-        columns = [table.column(name, declared.get(name)) for name in (*s_names, *x_names)]
-        return table.count(columns, missing=missing).joint(len(s_names))
+        columns = [table.column(name, schema.bins.get(name)) for name in schema.names]
+        counts = table.count(columns, missing=schema.missing)
+        size = len(schema.sensitive)
+        found = table.found(schema, columns[:size], columns[size:], counts.rows)
+        # A release's channel is one of codes; values are drawn from it when it is published.
+        encoding = "" if schema.encoding in {None, "values"} else str(schema.encoding)
+        return counts.joint(size).with_table(replace(found, encoding=encoding))
 
 
 class Table:
@@ -249,6 +256,21 @@ class Table:
             bins = bins.resolved(self._quantiles(name, kind, bins.parts))
         return Column(name, kind, bins)
 
+    def found(
+        self, schema: Schema, sensitive: Sequence[Column], released: Sequence[Column], rows: int
+    ) -> Spec:
+        """Return a schema's columns as they were found here, with what tells this table."""
+        return Spec(
+            tuple(sensitive),
+            tuple(released),
+            schema.missing,
+            self.description,
+            rows,
+            self.sha256(),
+            from_data=tuple(n for n, bins in schema.bins.items() if isinstance(bins, Quantiles)),
+            escape_formulas=schema.escape_formulas,
+        )
+
     def check_name(self, name: str) -> None:
         """Refuse a name that is no column, and say which ones come close."""
         if name not in self.kinds:
@@ -262,11 +284,17 @@ class Table:
     def check_column(self, column: Column) -> None:
         """Refuse a column that the table does not have, or has as another kind."""
         self.check_name(column.name)
-        if self.kinds[column.name] != column.kind:
+        found = self.kinds[column.name]
+        if found != column.kind:
             raise InvalidInput(
-                f"column {column.name!r} must be {column.kind}, as at design; "
-                f"it is {self.kinds[column.name]}."
+                f"column {column.name!r} must be of kind {column.kind}, as at design; here it is "
+                f"of kind {found}. Cast it, or design the release on this table."
             )
+
+    def check_columns(self, columns: Iterable[Column]) -> None:
+        """Refuse a table in which a column is missing, or of another kind than at design."""
+        for column in columns:
+            self.check_column(column)
 
     def _quantiles(self, name: str, kind: str, parts: int) -> list[Any]:
         from lowlift.tables import queries

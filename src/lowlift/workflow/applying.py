@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,28 +32,22 @@ from lowlift.version import __version__
 from lowlift.workflow.columns import (
     Spec,
     after_missing,
-    check_kinds,
     last_columns,
     per_column,
     quiet_joint,
 )
 from lowlift.workflow.keys import KEY_SIZE, subkey_of
-from lowlift.workflow.transaction import Content, commit, drafts
+from lowlift.workflow.receipts import Receipt, receipt_path
+from lowlift.workflow.transaction import commit, drafts
 
 __all__ = [
-    "RECEIPT_FORMAT",
-    "RECEIPT_KEYS",
-    "RECEIPT_VERSION",
     "Options",
-    "Receipt",
     "apply",
+    "apply_to_frame",
     "drawn",
     "first_broken",
     "output_columns",
-    "receipt_path",
 ]
-
-RECEIPT_FORMAT, RECEIPT_VERSION = "lowlift-receipt", 1
 
 #: Kinds of columns whose values can be told apart one by one, so that keeping them can be audited.
 _AUDITABLE = {"text", "integer", "boolean", "date", "uuid"}
@@ -126,58 +120,6 @@ class Options:
         return "fresh" if self.seed is None else "seeded"
 
 
-@dataclass(frozen=True)
-class Receipt:
-    """What was published, from what, and how; no data values."""
-
-    release: str
-    criterion: str
-    encoding: str
-    source: str
-    source_sha256: str | None
-    output: str
-    output_sha256: str | None
-    rows_in: int
-    rows_out: int
-    dropped: int
-    unseen: int
-    draws: str
-    #: Whether the bound was checked on this very table; it cannot be when S is not in it.
-    checked_on_this_table: bool
-    kept: tuple[str, ...]
-    outside_the_guarantee: tuple[str, ...]
-    nmi: float
-    share_changed: float
-    seconds: float
-    lowlift: str
-    python: str
-
-    def content(self, path: Path) -> Content:
-        """Return the receipt as a file at this place."""
-        content = {"format": RECEIPT_FORMAT, "version": RECEIPT_VERSION, **asdict(self)}
-        return Content(path, json.dumps(content, indent=1) + "\n", is_private=True)
-
-
-#: The keys of a receipt's file.
-RECEIPT_KEYS = dict.fromkeys(("format", "version", *(field.name for field in fields(Receipt))))
-
-
-def receipt_path(target: str) -> Path:
-    """Return where the receipt of an output goes: beside a file, here for a database table."""
-    if not isinstance(target, str):
-        raise InvalidInput(
-            f"target must be a file such as safe.csv, or a table; got {type(target).__name__}."
-        )
-    if "://" in target or target.startswith("table:"):
-        name = target.rsplit("table=", maxsplit=1)[-1].removeprefix("table:")
-        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name)
-        return Path(f"{safe or 'table'}.receipt.json")
-    path = Path(target.split("?", maxsplit=1)[0])
-    if not path.name:
-        raise InvalidInput(f"an output must be a file or a table; got {target!r}.")
-    return path.with_name(f"{path.stem}.receipt.json")
-
-
 def apply(
     source: Any,
     release: Release,
@@ -224,12 +166,28 @@ def apply(
     return receipt
 
 
+def apply_to_frame(
+    source: Any, release: Release, options: Options | None = None, *, engine: str | None = None
+) -> tuple[Any, Receipt]:
+    """Draw Y for each row and return it as a frame of the kind that came in, with the receipt.
+
+    Nothing is written; otherwise as `apply`.
+    """
+    encoded, spec = published(release), Spec.from_dict(release.table)
+    with (
+        open_table(source, engine) as table,
+        drawn(table, encoded, spec, None, options or Options()) as (written, receipt),
+    ):
+        written.commit()
+        return written.frame, receipt
+
+
 @contextmanager
 def drawn(
     table: Table,
     encoded: Encoded,
     spec: Spec,
-    target: str,
+    target: str | None,
     options: Options,
     *,
     counts: Counts | None = None,
@@ -239,6 +197,8 @@ def drawn(
 
     Parameters
     ----------
+    target
+        Where to write; None makes a frame of the kind that came in.
     counts
         Of S by X with missing values as values; None counts the table.
     """
@@ -246,7 +206,7 @@ def drawn(
     start = time.perf_counter()
     present = tuple(column for column in spec.sensitive if column.name in table.kinds)
     has_s = present == spec.sensitive
-    check_kinds(table, (*spec.released, *present))
+    table.check_columns((*spec.released, *present))
     outside = _outside(table, options)
     if not has_s:
         outside.append(_unchecked(spec, present, options))
@@ -307,7 +267,9 @@ def drawn(
         yield written, receipt
 
 
-def _described(target: str) -> str:
+def _described(target: str | None) -> str:
+    if target is None:
+        return "a frame"
     return target if "://" in target or target.startswith("table:") else Path(target).name
 
 

@@ -1,28 +1,22 @@
 """Verify from scratch: a release, the table it was made from, what was published; no solver."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lowlift.audit import audit
 from lowlift.composition import Together, audit_together
 from lowlift.encodings import Encoded, is_deterministic
 from lowlift.encodings import published as published_form
 from lowlift.errors import InvalidInput
 from lowlift.estimation import estimate
-from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.tables import Counts, ReadBack, Table, open_table, read_back
-from lowlift.workflow.applying import (
-    RECEIPT_FORMAT,
-    RECEIPT_KEYS,
-    RECEIPT_VERSION,
-    first_broken,
-    output_columns,
-    receipt_path,
-)
-from lowlift.workflow.columns import Spec, after_missing, check_kinds, joint_of, per_column
+from lowlift.workflow.applying import first_broken, output_columns
+from lowlift.workflow.columns import Spec, after_missing, joint_of, per_column
+from lowlift.workflow.receipts import Receipt, read_receipt, receipt_path
 
 __all__ = ["Check", "Verification", "audit_releases", "verify", "verify_written"]
 
@@ -72,20 +66,21 @@ class Verification:
 
 
 def verify(
-    release_file: str,
+    release_file: str | Release,
     *,
     against: Any = None,
-    published: str | None = None,
+    published: Any = None,
+    receipt: Receipt | None = None,
     engine: str | None = None,
     accept_unchecked: bool = False,
 ) -> Verification:
-    """Check a release file, the table it was counted from, and a table published by it.
+    """Check a release, the table it was counted from, and a table published by it.
 
     Parameters
     ----------
     release_file
-        Its audit is made anew from the stored counts and weights; a file whose stored audit
-        disagrees is refused.
+        A release or its file. Its audit is made anew from the stored counts and weights; a file
+        whose stored audit disagrees is refused.
     against
         A table: its counts must be the stored ones. If it is the one that was published, by the
         receipt's digest (or name) and rows, the bound is checked on it anew. Otherwise `verify`
@@ -94,28 +89,32 @@ def verify(
         A published table: it must have the release's columns and outputs and nothing else, a
         receipt with its rows, and frequencies that the channel explains. Without a receipt it was
         not published: the run that wrote it did not end.
+    receipt
+        Of a published frame; that of a file or a database table lies beside it.
     accept_unchecked
         Accept a table that was published without S in it, so that the bound was not checked there.
     """
-    release = Release.from_json(release_file)
+    release = _release_of(release_file)
     if release.table is None and against is None and published is None:
         return Verification((_bound(release),))
     spec = Spec.from_dict(release.table)
     checks, encoded = _of_release(release, spec)
     if encoded is None:
         return Verification(tuple(checks))
-    receipt = {} if published is None else _receipt(_receipt_file(published))
+    receipt = _receipt_of(published, receipt)
     counts = None
     if against is not None:
         with open_table(against, engine) as table:
-            check_kinds(table, (*spec.sensitive, *spec.released))
+            table.check_columns((*spec.sensitive, *spec.released))
             counts = table.count([*spec.sensitive, *spec.released])
             digest = table.sha256()
-            is_source = receipt.get("source_sha256") == digest and (
-                digest is not None or receipt.get("source") == table.description
+            is_source = receipt is not None and (
+                receipt.source_sha256 == digest
+                and (digest is not None or receipt.source == table.description)
+                and receipt.rows_in == counts.rows
             )
         checks.append(_same_counts(counts, spec, release.joint))
-        if not is_source or receipt.get("rows_in") != counts.rows:
+        if not is_source:
             counts = None  # of another table than was published
     if published is not None:
         columns = output_columns(encoded, spec)
@@ -128,45 +127,50 @@ def verify(
     return Verification(tuple(checks))
 
 
+def _release_of(given: str | Release) -> Release:
+    """Return a release with its audit made anew."""
+    if not isinstance(given, Release):
+        return Release.from_json(given)
+    return replace(given, audit=audit(given.joint, given.channel, given.criterion))
+
+
 def verify_written(
-    release_file: Path,
-    receipt_file: Path,
+    release: Release,
+    receipt: Receipt,
     found: ReadBack,
     counts: Counts | None,
     *,
     accept_unchecked: bool = False,
 ) -> Verification:
-    """Check files and a table that were written and are not yet visible.
+    """Check a release, a receipt and a table that were written and are not yet visible.
 
     Parameters
     ----------
-    release_file, receipt_file
-        As they will be published; they are read from the disk.
+    release, receipt
+        As they will be published; where they are files, read from them.
     found
         What was read from the written table.
     counts
         Of S by X as read from the input, missing values as values; None when it was not counted.
     """
-    release = Release.from_json(release_file)
     spec = Spec.from_dict(release.table)
     checks, encoded = _of_release(release, spec)
     if encoded is None:
         return Verification(tuple(checks))
     if counts is not None:
         checks.append(_same_counts(counts, spec, release.joint))
-    receipt = _receipt(receipt_file)
     # The bound was checked on the input by the run that calls this.
     checks += _published(found, receipt, encoded, spec, _Source(_COUNTED), accept_unchecked)
     return Verification(tuple(checks))
 
 
 def _bound(release: Release) -> Check:
-    audit = release.audit
+    found = release.audit
     detail = (
-        f"{release.criterion}, exact: leakage {audit.leakage.lower:.6f} below, "
-        f"{audit.leakage.upper:.6f} above, over {release.channel.n_y} outputs"
+        f"{release.criterion}, exact: leakage {found.leakage.lower:.6f} below, "
+        f"{found.leakage.upper:.6f} above, over {release.channel.n_y} outputs"
     )
-    return Check("the bound holds", audit.is_satisfied, detail)
+    return Check("the bound holds", found.is_satisfied, detail)
 
 
 def _of_release(release: Release, spec: Spec) -> tuple[list[Check], Encoded | None]:
@@ -185,9 +189,9 @@ def _of_release(release: Release, spec: Spec) -> tuple[list[Check], Encoded | No
     return checks, encoded
 
 
-def _open_published(path: str, engine: str | None) -> Table:
+def _open_published(path: Any, engine: str | None) -> Table:
     """Open a published table; ``table:NAME`` is one of Spark's catalog, as for `apply`."""
-    if path.startswith("table:"):
+    if isinstance(path, str) and path.startswith("table:"):
         return open_table(path.removeprefix("table:"), engine or "spark", is_text=True)
     return open_table(path, engine, is_text=True)
 
@@ -206,13 +210,13 @@ def _same_counts(every: Counts, spec: Spec, joint: Joint) -> Check:
 
 def _published(
     found: ReadBack,
-    receipt: Mapping[str, Any],
+    receipt: Receipt | None,
     encoded: Encoded,
     spec: Spec,
     source: _Source,
     accept_unchecked: bool,
 ) -> list[Check]:
-    kept = set(receipt.get("kept", ()))
+    kept = set() if receipt is None else set(receipt.kept)
     clash = sorted(kept & {column.name for column in (*spec.sensitive, *spec.released)})
     if clash:
         words = f"{len(clash)} of the kept columns are of S or X, which are never kept"
@@ -229,18 +233,19 @@ def _published(
         return checks
     words = f"{found.unknown:,} of {found.rows:,} rows are no output of the release"
     checks.append(Check("every row is an output", found.unknown == 0, words))
-    if not receipt:
+    if receipt is None:
         words = "none beside it: it was not published, the run that wrote it did not end"
         checks.append(Check("receipt", is_ok=False, detail=words))
     else:
         checks += _as_receipt(receipt, found.rows, found.sha256, encoded)
         checks.append(_checked_there(receipt, source, accept_unchecked=accept_unchecked))
-        if receipt["outside_the_guarantee"]:
-            words = ", ".join(receipt["outside_the_guarantee"])
+        if receipt.outside_the_guarantee:
+            words = ", ".join(receipt.outside_the_guarantee)
             checks.append(Check("outside the guarantee", is_ok=True, detail=words))
     if found.unknown == 0 and encoded.release.joint.is_counted:
-        is_here = receipt.get("source_sha256", spec.sha256) == spec.sha256
-        is_here = is_here and receipt.get("rows_in", spec.rows) == spec.rows
+        is_here = receipt is None or (
+            receipt.source_sha256 == spec.sha256 and receipt.rows_in == spec.rows
+        )
         test = _plausible if is_here else _possible
         checks.append(test(encoded, found.counts))
     return checks
@@ -253,8 +258,8 @@ def _counted_there(counts: Counts, spec: Spec, encoded: Encoded) -> _Source:
     return _Source("S by X counted there, and it does not hold", is_broken=True)
 
 
-def _checked_there(receipt: Mapping[str, Any], source: _Source, *, accept_unchecked: bool) -> Check:
-    is_checked = receipt["checked_on_this_table"]
+def _checked_there(receipt: Receipt, source: _Source, *, accept_unchecked: bool) -> Check:
+    is_checked = receipt.checked_on_this_table
     words = source.words if is_checked else "S was not in it: its lifts are not known"
     return Check(
         "check of the bound on the table that was published",
@@ -264,16 +269,14 @@ def _checked_there(receipt: Mapping[str, Any], source: _Source, *, accept_unchec
     )
 
 
-def _as_receipt(
-    receipt: Mapping[str, Any], rows: int, sha256: str | None, encoded: Encoded
-) -> list[Check]:
+def _as_receipt(receipt: Receipt, rows: int, sha256: str | None, encoded: Encoded) -> list[Check]:
     """Check that the receipt is of this file and this release."""
-    same_release = receipt["release"] == encoded.release.fingerprint
-    written = receipt["output_sha256"]
+    same_release = receipt.release == encoded.release.fingerprint
+    written = receipt.output_sha256
     checks = [
-        Check("as many rows as the receipt", rows == receipt["rows_out"], f"{rows:,} rows"),
-        Check("the receipt is of this release", same_release, str(receipt["release"])[:16]),
-        Check("draws", is_ok=True, detail=str(receipt["draws"])),
+        Check("as many rows as the receipt", rows == receipt.rows_out, f"{rows:,} rows"),
+        Check("the receipt is of this release", same_release, receipt.release[:16]),
+        Check("draws", is_ok=True, detail=receipt.draws),
     ]
     if written is not None:  # a table of a database has no digest
         detail = f"SHA-256 {str(sha256)[:16]}"
@@ -288,37 +291,12 @@ def _receipt_file(path: str) -> Path:
     return receipt_path(path.rsplit("/", maxsplit=1)[0] if is_glob else path)
 
 
-def _receipt(file: Path) -> dict[str, Any]:
-    """Return what a receipt says; empty when there is none."""
-    if not file.exists():
-        return {}
-    names = (
-        *("kept", "rows_in", "rows_out", "release", "output_sha256", "source_sha256", "draws"),
-        "source",
-        *("checked_on_this_table", "outside_the_guarantee"),
-    )
-    saved = read_json(file, RECEIPT_FORMAT, RECEIPT_VERSION)
-    refuse_unknown(saved, RECEIPT_KEYS, file.name)
-    found = {name: saved[name] for name in names if name in saved}
-    is_whole = (
-        len(found) == len(names)
-        and isinstance(found["kept"], list)
-        and isinstance(found["outside_the_guarantee"], list)
-        and all(
-            isinstance(value, kind)
-            for kind, values in (
-                (str, (*found["kept"], *found["outside_the_guarantee"])),
-                (str, (found["release"], found["source"], found["draws"])),
-                (int, (found["rows_in"], found["rows_out"])),
-                (bool, (found["checked_on_this_table"],)),
-                (str | None, (found["output_sha256"], found["source_sha256"])),
-            )
-            for value in values
-        )
-    )
-    if not is_whole:
-        raise InvalidInput(f"{file.name} is no receipt, or is damaged.")
-    return found
+def _receipt_of(published: Any, given: Receipt | None) -> Receipt | None:
+    """Return the receipt given, or the one beside a published table; None where there is none."""
+    if given is not None or not isinstance(published, str):
+        return given
+    file = _receipt_file(published)
+    return read_receipt(file) if file.exists() else None
 
 
 def _plausible(encoded: Encoded, counts: Sequence[int]) -> Check:

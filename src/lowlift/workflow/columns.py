@@ -1,27 +1,23 @@
-"""Which columns of which table a release is about: asked for, found, and kept in its file."""
+"""Count the columns of a schema in a table, and what follows from the counts."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
-from lowlift.arguments import check_choice, check_instance
+from lowlift.arguments import check_instance
 from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
-from lowlift.files import refuse_unknown
 from lowlift.joint import Joint, Label
-from lowlift.tables import Bins, Column, Counts, Quantiles, Table, open_table
-from lowlift.tables.bins import as_bins_by_name
-from lowlift.tables.table import column_names
+from lowlift.tables import Bins, Column, Counts, Schema, Spec, Table, open_table
 
 __all__ = [
     "Asked",
     "Found",
     "Spec",
     "after_missing",
-    "check_kinds",
     "columns_of",
     "count",
     "count_table",
@@ -31,119 +27,10 @@ __all__ = [
     "quiet_joint",
 ]
 
+#: The name that the schema had before.
+Asked = Schema
+
 _MOST_COLUMNS = 2_000
-_MISSING = ("value", "drop", "error")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The columns that a user names.
-
-    Parameters
-    ----------
-    sensitive, released
-        Names of the columns of S and of X; at least one each, none twice.
-    bins
-        How numeric columns become symbols, by name: bins, a text such as "width:10", or edges.
-    missing
-        What a missing value is: "value" (a symbol of its own), "drop" or "error".
-    escape_formulas
-        Whether an apostrophe is written before published texts that a spreadsheet would run.
-    """
-
-    sensitive: tuple[str, ...]
-    released: tuple[str, ...]
-    bins: Mapping[str, Bins] = field(default_factory=dict)
-    missing: str = "value"
-    escape_formulas: bool = False
-
-    def __post_init__(self) -> None:
-        for side in ("sensitive", "released"):
-            object.__setattr__(self, side, tuple(column_names(getattr(self, side), side)))
-        object.__setattr__(self, "bins", as_bins_by_name(self.bins))
-        names = (*self.sensitive, *self.released)
-        for side, given in (("sensitive", self.sensitive), ("released", self.released)):
-            if not given:
-                raise InvalidInput(f"{side} columns: name at least one.")
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise InvalidInput(
-                f"a column is either sensitive or released, and named once; {twice[0]!r} is not. "
-                "To publish a sensitive column there is no bound to keep."
-            )
-        stray = sorted(set(self.bins) - set(names))
-        if stray:
-            raise InvalidInput(f"bins are given for {stray[0]!r}, which is not used.")
-        check_choice(self.missing, "missing", _MISSING)
-
-
-@dataclass(frozen=True)
-class Spec:
-    """The columns as they were found, with the table's name, rows and hash; kept in a release."""
-
-    sensitive: tuple[Column, ...]
-    released: tuple[Column, ...]
-    missing: str
-    source: str
-    rows: int
-    sha256: str | None
-    #: How what is published is written: "codes", "groups" or "values"; empty before a design.
-    encoding: str = ""
-    #: Columns whose bins were taken from the data, on request.
-    from_data: tuple[str, ...] = ()
-    #: Whether published texts that a spreadsheet would run as formulas are escaped.
-    escape_formulas: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for a file."""
-        # Written only where it says something: other files stay as earlier versions read them.
-        escaped = {"escape_formulas": True} if self.escape_formulas else {}
-        return {
-            "sensitive": [column.to_dict() for column in self.sensitive],
-            "released": [column.to_dict() for column in self.released],
-            "missing": self.missing,
-            "source": self.source,
-            "rows": self.rows,
-            "sha256": self.sha256,
-            "encoding": self.encoding,
-            "from_data": list(self.from_data),
-            **escaped,
-        }
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any] | None) -> Self:
-        """Return the columns of a release's file.
-
-        Raises
-        ------
-        InvalidInput
-            When the release was not designed on a table, or its file is damaged.
-        """
-        if saved is None:
-            raise InvalidInput(
-                "this release was not designed on a table, so its columns are not known.",
-                advice="design",
-            )
-        try:
-            found = cls(
-                tuple(Column.from_dict(part) for part in saved["sensitive"]),
-                tuple(Column.from_dict(part) for part in saved["released"]),
-                str(saved["missing"]),
-                str(saved["source"]),
-                int(saved["rows"]),
-                saved["sha256"],
-                str(saved["encoding"]),
-                tuple(str(name) for name in saved["from_data"]),
-                saved.get("escape_formulas", False) is True,
-            )
-            refuse_unknown(saved, found.to_dict(), "the table's columns in the release")
-        except InvalidInput:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InvalidInput("the table's columns in the release are damaged.") from error
-        if found.missing not in _MISSING or not found.sensitive or not found.released:
-            raise InvalidInput("the table's columns in the release are damaged.")
-        return found
 
 
 @dataclass(frozen=True)
@@ -172,30 +59,21 @@ def columns_of(source: Any, *, engine: str | None = None) -> tuple[int, tuple[Fo
         return table.rows, found
 
 
-def count_table(source: Any, asked: Asked, *, engine: str | None = None) -> tuple[Joint, Spec]:
+def count_table(source: Any, asked: Schema, *, engine: str | None = None) -> tuple[Joint, Spec]:
     """Open the table and count S by X in it."""
-    check_instance(asked, Asked, "asked")
+    check_instance(asked, Schema, "schema")
     with open_table(source, engine) as table:
         joint, spec, _ = count(table, asked)
         return joint, spec
 
 
-def count(table: Table, asked: Asked) -> tuple[Joint, Spec, Counts]:
+def count(table: Table, asked: Schema) -> tuple[Joint, Spec, Counts]:
     """Count S by X in the table: one query. The counts have missing values as values."""
     sensitive = _found(table, asked.sensitive, asked.bins)
     released = _found(table, asked.released, asked.bins)
     every = table.count([*sensitive, *released])
     counts = after_missing(every, asked.missing)
-    spec = Spec(
-        sensitive,
-        released,
-        asked.missing,
-        table.description,
-        counts.rows,
-        table.sha256(),
-        from_data=tuple(n for n, bins in asked.bins.items() if isinstance(bins, Quantiles)),
-        escape_formulas=asked.escape_formulas,
-    )
+    spec = table.found(asked, sensitive, released, counts.rows)
     return joint_of(counts, len(sensitive)), spec, every
 
 
@@ -230,19 +108,6 @@ def last_columns(counts: Counts, size: int) -> Counts:
         sums[symbol[-size:]] = sums.get(symbol[-size:], 0) + amount
     found = list(sums.values())
     return Counts(counts.columns[-size:], list(sums), found, counts.rows, counts.dropped)
-
-
-def check_kinds(table: Table, columns: Sequence[Column]) -> None:
-    """Refuse a table in which a column is missing, or of another kind than at design."""
-    for column in columns:
-        found = table.kinds.get(column.name)
-        if found is None:
-            raise InvalidInput(f"the table must have the column {column.name!r}; it has not.")
-        if found != column.kind:
-            raise InvalidInput(
-                f"the column {column.name!r} must be of kind {column.kind}, as at design; here it "
-                f"is of kind {found}. Cast it, or design the release on this table."
-            )
 
 
 def _found(table: Table, names: Sequence[str], bins: Mapping[str, Bins]) -> tuple[Column, ...]:

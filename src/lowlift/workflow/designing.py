@@ -12,9 +12,10 @@ from lowlift.joint import Joint
 from lowlift.measures import bayes_vulnerability
 from lowlift.release import Release
 from lowlift.sampling import LiftIntervals, lift_intervals
+from lowlift.tables import Schema
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
-from lowlift.workflow.columns import Asked, Spec, count_table, per_column
+from lowlift.workflow.columns import Spec, count_table, per_column
 
 __all__ = [
     "Design",
@@ -67,7 +68,7 @@ class Design:
 
 
 def audit_table(
-    source: Any, asked: Asked, criterion: Criterion, *, engine: str | None = None
+    source: Any, asked: Schema, criterion: Criterion, *, engine: str | None = None
 ) -> TableAudit:
     """Return the verdict on publishing the columns as they are.
 
@@ -91,7 +92,7 @@ def audit_counted(joint: Joint, spec: Spec, criterion: Criterion) -> TableAudit:
 
 def design(
     source: Any,
-    asked: Asked,
+    asked: Schema,
     criterion: Criterion,
     *,
     mechanism: str = "auto",
@@ -115,7 +116,7 @@ def design(
         spec,
         criterion,
         mechanism=mechanism,
-        encoding=encoding,
+        encoding=asked.encoding if encoding is None else encoding,
         time_limit=time_limit,
         progress=progress,
     )

@@ -1,6 +1,7 @@
 """P(X) back from a published table and its codebook."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from lowlift.codebook import Codebook
 from lowlift.errors import InvalidInput
@@ -20,16 +21,27 @@ class TableEstimate:
 
 
 def estimate_table(
-    published: str, codebook_file: str, *, level: float = 0.95, engine: str | None = None
+    published: Any, codebook_file: str | Codebook, *, level: float = 0.95, engine: str | None = None
 ) -> TableEstimate:
     """Estimate the distribution of X by maximum likelihood from the channel alone.
+
+    Parameters
+    ----------
+    published, engine
+        The published table: a frame, a file or a database table, as for `open_table`.
+    codebook_file
+        Its codebook, or the codebook's file.
+    level
+        The level of the confidence intervals.
 
     Raises
     ------
     InvalidInput
         For files that do not fit together.
     """
-    codebook = Codebook.from_json(codebook_file)
+    codebook = codebook_file
+    if not isinstance(codebook, Codebook):
+        codebook = Codebook.from_json(codebook)
     try:
         columns = tuple(
             OutputColumn(str(part["name"]), str(part["kind"]), tuple(part["texts"]))

@@ -5,23 +5,20 @@ import time
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import singledispatch
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from lowlift.criteria import BuiltIn, Criterion
 from lowlift.encodings import Encoded, described
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.files import read_json, refuse_unknown
 from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.report import Origin, Point, Publication, Report
 from lowlift.report.tradeoffs import epsilon_of
 from lowlift.sampling import lift_intervals
-from lowlift.workflow.applying import RECEIPT_FORMAT, RECEIPT_KEYS, RECEIPT_VERSION, Receipt
 from lowlift.workflow.columns import Spec, per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit
+from lowlift.workflow.receipts import Receipt, read_receipt
 from lowlift.workflow.sanitizing import Sanitized
 
 __all__ = ["read_receipt", "report_of", "report_of_curve"]
@@ -173,37 +170,6 @@ def _publication(receipt: Receipt, encoded: Encoded | None) -> Publication:
     return Publication(
         **{field.name: getattr(receipt, field.name) for field in fields(Publication)}
     )
-
-
-def read_receipt(path: str | PathLike[str]) -> Receipt:
-    """Return the receipt in a file.
-
-    Raises
-    ------
-    InvalidInput
-        For a file that is no receipt, or is damaged.
-    """
-    saved = read_json(path, RECEIPT_FORMAT, RECEIPT_VERSION)
-    refuse_unknown(saved, RECEIPT_KEYS, Path(path).name)
-    kinds: dict[str, Any] = {field.name: field.type for field in fields(Receipt)}
-    values = {name: saved.get(name, ...) for name in kinds}
-    for name in ("kept", "outside_the_guarantee"):
-        is_list = isinstance(values[name], list)
-        values[name] = tuple(values[name]) if is_list else ...
-    texts = [value for value in values.values() if isinstance(value, tuple)]
-    is_whole = all(
-        type(values[name]) is kind or (kind is float and type(values[name]) is int)
-        for name, kind in kinds.items()
-        if kind in {str, int, float, bool}
-    )
-    is_whole = is_whole and ... not in values.values()
-    is_whole = is_whole and all(isinstance(word, str) for part in texts for word in part)
-    is_whole = is_whole and all(
-        isinstance(values[name], str | None) for name in ("source_sha256", "output_sha256")
-    )
-    if not is_whole:
-        raise InvalidInput(f"{Path(path).name} is no receipt, or is damaged.")
-    return Receipt(**values)
 
 
 def _points_around(release: Release) -> list[Point]:

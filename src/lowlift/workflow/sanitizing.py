@@ -3,35 +3,72 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lowlift.arguments import check_instance
+from lowlift.audit import Audit
 from lowlift.codebook import Codebook
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.files import check_writable
-from lowlift.tables import Counts, Table, open_table
+from lowlift.release import Release
+from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.formulas import formula_warnings
-from lowlift.workflow.applying import Options, Receipt, drawn, output_columns, receipt_path
+from lowlift.workflow.applying import Options, drawn, output_columns
 from lowlift.workflow.checking import Verification, verify_written
 from lowlift.workflow.choices import Progress
-from lowlift.workflow.columns import Asked, count
+from lowlift.workflow.columns import count
 from lowlift.workflow.designing import Design, design_counted
+from lowlift.workflow.receipts import Receipt, read_receipt, receipt_path
 from lowlift.workflow.transaction import Content, commit, drafts
+
+if TYPE_CHECKING:
+    from lowlift.report import Report
 
 __all__ = ["Sanitized", "codebook_of", "publish", "refuse_existing", "sanitize"]
 
 
 @dataclass(frozen=True, eq=False)
 class Sanitized:
-    """What `sanitize` made: the design, the receipt, what was verified, and the files."""
+    """What `sanitize` made: the safe table, how it was designed, and what was verified.
+
+    Examples
+    --------
+    >>> import duckdb, lowlift as ll
+    >>> people = duckdb.sql("select i % 3 as ward, i % 7 < 2 as ill from range(99) t(i)")
+    >>> safe = ll.sanitize(people, sensitive="ill", released="ward", bins={"ward": "each"},
+    ...                    criterion=ll.LIP(0.5))
+    >>> safe.verification.is_ok, safe.table.columns
+    (True, ['ward'])
+    """
 
     design: Design
     receipt: Receipt
     verification: Verification
+    #: The files that were written beside the table; none for a frame.
     files: dict[str, Path]
     #: What to know before the codebook is published.
     warnings: tuple[str, ...]
+    #: What may be published about it: the channel and P(x|y), no value of S.
+    codebook: Codebook
+    #: The safe table: a frame of the kind that came in, or where it was written.
+    table: Any = None
+
+    @property
+    def release(self) -> Release:
+        """The channel that was published, with the counts of S by X: confidential."""
+        return self.design.release
+
+    @property
+    def audit(self) -> Audit:
+        """The verdict on what was published."""
+        return self.design.release.audit
+
+    def report(self, **options: Any) -> "Report":
+        """Return the report on it; the options are those of `lowlift.workflow.report_of`."""
+        from lowlift.workflow.reporting import report_of
+
+        return report_of(self, **options)
 
 
 def codebook_of(made: Design, round_to: float | None = None) -> Codebook:
@@ -62,9 +99,9 @@ def refuse_existing(*paths: Path | None, force: bool, source: Any = None) -> Non
 
 def sanitize(
     source: Any,
-    asked: Asked,
+    asked: Schema,
     criterion: Criterion,
-    target: str,
+    target: str | None = None,
     options: Options | None = None,
     *,
     mechanism: str = "auto",
@@ -77,7 +114,8 @@ def sanitize(
 ) -> Sanitized:
     """Design a release of a table, publish by it, and verify what was written.
 
-    Beside the output: its receipt, the release (confidential) and the codebook (public).
+    Beside the output: its receipt, the release (confidential) and the codebook (public). Without a
+    target the safe table is a frame of the kind that came in, and nothing is written.
 
     Guarantee
         The table, the release, the codebook and the receipt are all there and verified, or none is.
@@ -90,7 +128,8 @@ def sanitize(
     """
     options = Options() if options is None else options
     check_instance(options, Options, "options")
-    refuse_existing(*_beside(target).values(), force=options.force, source=source)
+    if target is not None:
+        refuse_existing(*_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
         options.hold(table, (*asked.sensitive, *asked.released))
         joint, spec, counts = count(table, asked)
@@ -99,7 +138,7 @@ def sanitize(
             spec,
             criterion,
             mechanism=mechanism,
-            encoding=encoding,
+            encoding=asked.encoding if encoding is None else encoding,
             time_limit=time_limit,
             progress=design_progress,
         )
@@ -130,7 +169,7 @@ def publish(
 def _publish(
     table: Table,
     made: Design,
-    target: str,
+    target: str | None,
     options: Options,
     counts: Counts | None,
     round_to: float | None,
@@ -141,7 +180,7 @@ def _publish(
             f"{made.chosen.name} does not satisfy {made.release.criterion} for each sensitive "
             "column alone; nothing was written. Use alip, ldp or alpha, which protect each of them."
         )
-    book, files = codebook_of(made, round_to), _beside(target)
+    book, files = codebook_of(made, round_to), {} if target is None else _beside(target)
     with drawn(
         table, made.encoded, made.spec, target, options, counts=counts, progress=progress
     ) as (written, receipt):
@@ -149,15 +188,14 @@ def _publish(
             Content(files["release"], made.release.to_text(), is_private=True),
             Content(files["codebook"], book.to_text(), is_private=False),
             receipt.content(files["receipt"]),
-        ]
+        ][: len(files)]
         with drafts(contents) as made_files:
-            release_file, _, receipt_file = (draft.temporary for draft in made_files)
+            release, said = made.release, receipt
+            if made_files:  # as they will be there, read from the disk
+                release = Release.from_json(made_files[0].temporary)
+                said = read_receipt(made_files[2].temporary)
             found = verify_written(
-                release_file,
-                receipt_file,
-                written.found,
-                counts,
-                accept_unchecked=options.accept_unchecked,
+                release, said, written.found, counts, accept_unchecked=options.accept_unchecked
             )
             if not found.is_ok:
                 failed = ", ".join(check.name for check in found.checks if not check.is_ok)
@@ -166,9 +204,11 @@ def _publish(
                     "nothing is published."
                 )
             commit(written, made_files, force=options.force)
+            safe = written.frame if target is None else target
     columns = output_columns(made.encoded, made.spec)
-    warnings = (*made.warnings, *formula_warnings(columns, target), *book.warnings)
-    return Sanitized(made, receipt, found, files, warnings)
+    formulas = () if target is None else formula_warnings(columns, target)
+    warnings = (*made.warnings, *formulas, *book.warnings)
+    return Sanitized(made, receipt, found, files, warnings, book, safe)
 
 
 def _beside(target: str) -> dict[str, Path]:

@@ -53,6 +53,9 @@ def commit(table: Table, files: Sequence[Draft], *, force: bool) -> None:
     When a step fails or is interrupted, what it had made visible is removed, and what `force` had
     replaced is put back; a database table that was replaced is gone, and its files with it.
     """
+    if not files:  # a frame: nothing but the table
+        table.commit()
+        return
     *others, receipt = files
     try:
         if force:

@@ -85,6 +85,10 @@ def open_target(output: Output, engine: Engine) -> Target:
         When its package is not installed.
     """
     target = output.target
+    if not isinstance(target, str):
+        raise InvalidInput(
+            f"target must be a file such as safe.csv, or a table; got {type(target).__name__}."
+        )
     scheme = target.partition(":")[0].lower() if "://" in target else ""
     if scheme in {"postgresql", "postgres"}:
         return _postgres(output, engine)

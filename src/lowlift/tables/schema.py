@@ -1,0 +1,214 @@
+"""Which columns of a table are sensitive, which are released, and how their values are read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Self
+
+from lowlift.arguments import check_choice
+from lowlift.errors import InvalidInput
+from lowlift.files import refuse_unknown
+from lowlift.tables.bins import Bins, as_bins_by_name, bins_from_dict
+from lowlift.tables.columns import MISSING, Column
+
+__all__ = ["ENCODINGS", "Schema", "Spec", "column_names"]
+
+#: How a released value can be written.
+ENCODINGS = ("codes", "groups", "values")
+
+
+def column_names(given: Any, parameter: str) -> list[str]:
+    """Return one name or several as a list; refuse what is neither."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(
+            f"{parameter} must be the name of a column or a list of names; got "
+            f"{type(given).__name__}."
+        )
+    return list(names)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table that a release is about.
+
+    Parameters
+    ----------
+    sensitive, released
+        Names of the columns of S and of X; at least one each, none twice. One name may be given
+        as a text.
+    bins
+        How numbers and dates become symbols, by column: a text ("width:10", "each", "quantiles:4",
+        "month"), a list of edges, or bins of `lowlift.tables`. A column of numbers must have bins.
+    missing
+        What a missing value is: "value" (a symbol of its own), "drop" (its row leaves) or "error".
+    escape_formulas
+        Whether an apostrophe is written before published texts that a spreadsheet would run.
+    encoding
+        How released values are written: "values" (values of X), "codes" (numbers of outputs) or
+        "groups" (lists of merged values). None: "values" from Python; the command line chooses.
+
+    Raises
+    ------
+    InvalidInput
+        When these do not fit together.
+
+    Examples
+    --------
+    >>> schema = Schema("disease", ["age", "region"], bins={"age": "width:10"})
+    >>> schema.bins["age"]
+    Width(width=10)
+    >>> Schema.from_dict(schema.to_dict()) == schema
+    True
+    """
+
+    sensitive: tuple[str, ...]
+    released: tuple[str, ...]
+    bins: Mapping[str, Bins] = field(default_factory=dict)
+    missing: str = "value"
+    escape_formulas: bool = False
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        for side in ("sensitive", "released"):
+            object.__setattr__(self, side, tuple(column_names(getattr(self, side), side)))
+        object.__setattr__(self, "bins", MappingProxyType(as_bins_by_name(self.bins)))
+        for side, given in (("sensitive", self.sensitive), ("released", self.released)):
+            if not given:
+                raise InvalidInput(f"{side} columns: name at least one.")
+        twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice:
+            raise InvalidInput(
+                f"a column is either sensitive or released, and named once; {twice[0]!r} is not. "
+                "To publish a sensitive column there is no bound to keep."
+            )
+        stray = sorted(set(self.bins) - set(self.names))
+        if stray:
+            raise InvalidInput(f"bins are given for {stray[0]!r}, which is not used.")
+        check_choice(self.missing, "missing", MISSING)
+        if self.encoding is not None:
+            check_choice(self.encoding, "encoding", ENCODINGS)
+
+    def __hash__(self) -> int:
+        bins = frozenset(self.bins.items())
+        return hash((self.sensitive, self.released, bins, self.missing, self.encoding))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = self.sensitive, self.released, dict(self.bins), self.missing
+        return type(self), (*fields, self.escape_formulas, self.encoding)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of S, then those of X."""
+        return (*self.sensitive, *self.released)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "sensitive": list(self.sensitive),
+            "released": list(self.released),
+            "bins": {name: bins.to_dict() for name, bins in self.bins.items()},
+            "missing": self.missing,
+            "escape_formulas": self.escape_formulas,
+            "encoding": self.encoding,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
+        """Return the schema that `to_dict` wrote."""
+        try:
+            bins = {str(name): bins_from_dict(part) for name, part in saved["bins"].items()}
+            found = cls(
+                saved["sensitive"],
+                saved["released"],
+                bins,
+                saved["missing"],
+                saved["escape_formulas"] is True,
+                saved["encoding"],
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InvalidInput("a schema must be what Schema.to_dict writes; it is not.") from error
+        refuse_unknown(saved, found.to_dict(), "a schema")
+        return found
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The columns as they were found, with the table's name, rows and hash; kept in a release."""
+
+    sensitive: tuple[Column, ...]
+    released: tuple[Column, ...]
+    missing: str
+    source: str
+    rows: int
+    sha256: str | None
+    #: How what is published is written: "codes", "groups" or "values"; empty before a design.
+    encoding: str = ""
+    #: Columns whose bins were taken from the data, on request.
+    from_data: tuple[str, ...] = ()
+    #: Whether published texts that a spreadsheet would run as formulas are escaped.
+    escape_formulas: bool = False
+
+    @property
+    def schema(self) -> Schema:
+        """The same columns as a schema; quantiles of the data are edges in it."""
+        columns = (*self.sensitive, *self.released)
+        return Schema(
+            tuple(column.name for column in self.sensitive),
+            tuple(column.name for column in self.released),
+            {column.name: column.bins for column in columns if column.bins is not None},
+            self.missing,
+            self.escape_formulas,
+            self.encoding or None,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for a file."""
+        # Written only where it says something: other files stay as earlier versions read them.
+        escaped = {"escape_formulas": True} if self.escape_formulas else {}
+        return {
+            "sensitive": [column.to_dict() for column in self.sensitive],
+            "released": [column.to_dict() for column in self.released],
+            "missing": self.missing,
+            "source": self.source,
+            "rows": self.rows,
+            "sha256": self.sha256,
+            "encoding": self.encoding,
+            "from_data": list(self.from_data),
+            **escaped,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any] | None) -> Self:
+        """Return the columns of a release's file.
+
+        Raises
+        ------
+        InvalidInput
+            When the release was not designed on a table, or its file is damaged.
+        """
+        if saved is None:
+            raise InvalidInput(
+                "this release was not designed on a table, so its columns are not known.",
+                advice="design",
+            )
+        try:
+            found = cls(
+                tuple(Column.from_dict(part) for part in saved["sensitive"]),
+                tuple(Column.from_dict(part) for part in saved["released"]),
+                str(saved["missing"]),
+                str(saved["source"]),
+                int(saved["rows"]),
+                saved["sha256"],
+                str(saved["encoding"]),
+                tuple(str(name) for name in saved["from_data"]),
+                saved.get("escape_formulas", False) is True,
+            )
+            refuse_unknown(saved, found.to_dict(), "the table's columns in the release")
+        except InvalidInput:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InvalidInput("the table's columns in the release are damaged.") from error
+        if found.missing not in MISSING or not found.sensitive or not found.released:
+            raise InvalidInput("the table's columns in the release are damaged.")
+        return found

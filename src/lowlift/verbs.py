@@ -1,0 +1,249 @@
+"""What a Python user does with a table: sanitize, audit, verify, estimate; frames in and out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lowlift.criteria import Criterion, check_criterion
+from lowlift.errors import InvalidInput
+from lowlift.tables.schema import Schema
+
+if TYPE_CHECKING:  # they load scipy, which most users of `lowlift` do not need
+    from lowlift.codebook import Codebook
+    from lowlift.release import Release
+    from lowlift.workflow import Receipt, Sanitized, TableAudit, TableEstimate, Verification
+
+__all__ = ["audit_table", "estimate", "sanitize", "verify"]
+
+Names = str | Sequence[str]
+
+
+def _schema(
+    schema: Schema | None, sensitive: Names | None, released: Names | None, **more: Any
+) -> Schema:
+    """Return the schema given, or the one that the columns make."""
+    if schema is None:
+        if sensitive is None or released is None:
+            raise InvalidInput(
+                "sensitive and released must name columns of the table, as in "
+                "sensitive='disease', released=['age', 'region']; or give a schema."
+            )
+        named: Any = sensitive, released
+        return Schema(*named, **{name: value for name, value in more.items() if value is not None})
+    if not isinstance(schema, Schema):
+        raise InvalidInput(f"schema must be a Schema; got {type(schema).__name__}.")
+    given = [name for name, value in {"sensitive": sensitive, "released": released, **more}.items()
+             if value is not None]  # fmt: skip
+    if given:
+        raise InvalidInput(f"give a schema, or {' and '.join(given)}, not both.")
+    return schema
+
+
+def sanitize(
+    table: Any,
+    *,
+    criterion: Criterion,
+    sensitive: Names | None = None,
+    released: Names | None = None,
+    bins: Mapping[str, Any] | None = None,
+    missing: str | None = None,
+    encoding: str | None = None,
+    schema: Schema | None = None,
+    mechanism: str = "auto",
+    target: str | None = None,
+    keep: Sequence[str] = (),
+    keep_order: bool = False,
+    id: str | None = None,  # noqa: A002 (as in the options of every way to publish)
+    key: bytes | None = None,
+    seed: int | None = None,
+    accept_uncovered: bool = False,
+    force: bool = False,
+    round_to: float | None = None,
+    time_limit: float = 60.0,
+    engine: str | None = None,
+    progress: Callable[[Any], object] | None = None,
+) -> "Sanitized":
+    """Make a table that may be published: count, design, draw and verify.
+
+    Parameters
+    ----------
+    table
+        A pandas, polars, Arrow or Spark frame, a DuckDB relation, a path of CSV or Parquet files,
+        ``data.duckdb?table=NAME`` or ``postgresql://user@host/db?table=NAME``.
+    criterion
+        The bound, such as ``LIP(0.5)``.
+    sensitive, released, bins, missing, encoding
+        The columns, as for `Schema`; or a `schema`. By default values of X are written.
+    mechanism
+        "auto" takes the best that the size allows; `lowlift.workflow.MECHANISMS` has the others.
+    target
+        Where to write the table, with its release, codebook and receipt beside it. None writes
+        nothing.
+    keep, keep_order, id, key, seed, accept_uncovered
+        As for `Release.apply`.
+    force
+        Overwrite a target that exists.
+    round_to
+        Round the probabilities of the codebook to this step, at least 0.01.
+    time_limit
+        Seconds after which a search stops with the best release so far.
+    engine
+        "duckdb", "postgres" or "spark"; default: what the table needs.
+    progress
+        Told where the search stands; False stops it.
+
+    Returns
+    -------
+    Sanitized
+        `table` is a frame of the kind that came in, or the target; beside it `release`, `audit`,
+        `codebook`, `receipt`, `verification` and `report()`.
+
+    Raises
+    ------
+    InvalidInput
+        For columns, sizes or options that do not fit.
+    BoundViolated
+        When the bound cannot be kept, as with kept columns.
+
+    Guarantee
+        One row of the safe table changes the belief about S by no more than the criterion allows,
+        exactly, for who knows the table's P(s, x). Rows are in random order unless `keep_order`.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from lowlift import LIP
+    >>> people = duckdb.sql("select i % 3 as ward, i % 7 < 2 as ill from range(99) t(i)")
+    >>> safe = sanitize(people, sensitive="ill", released="ward", bins={"ward": "each"},
+    ...                 criterion=LIP(0.5))
+    >>> safe.audit.is_satisfied, safe.receipt.rows_out
+    (True, 99)
+    """
+    from lowlift import workflow
+
+    check_criterion(criterion)
+    asked = _schema(schema, sensitive, released, bins=bins, missing=missing, encoding=encoding)
+    options = workflow.Options(
+        keep=tuple(keep),
+        accept_uncovered=accept_uncovered,
+        keep_order=keep_order,
+        id=id,
+        key=key,
+        seed=seed,
+        force=force,
+    )
+    return workflow.sanitize(
+        table,
+        asked,
+        criterion,
+        target,
+        options,
+        mechanism=mechanism,
+        encoding=asked.encoding or "values",
+        round_to=round_to,
+        time_limit=time_limit,
+        engine=engine,
+        design_progress=progress,
+    )
+
+
+def audit_table(
+    table: Any,
+    *,
+    criterion: Criterion,
+    sensitive: Names | None = None,
+    released: Names | None = None,
+    bins: Mapping[str, Any] | None = None,
+    missing: str | None = None,
+    schema: Schema | None = None,
+    engine: str | None = None,
+) -> "TableAudit":
+    """Return the verdict on publishing columns of a table as they are.
+
+    Parameters
+    ----------
+    table, criterion, sensitive, released, bins, missing, schema, engine
+        As for `sanitize`.
+
+    Guarantee
+        Exact for the table as the population; `intervals` say what a sample supports.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from lowlift import LIP
+    >>> people = duckdb.sql("select i % 3 as ward, i % 3 < 1 as ill from range(99) t(i)")
+    >>> bins = {"ward": "each"}
+    >>> audit_table(people, sensitive="ill", released="ward", bins=bins,
+    ...             criterion=LIP(0.5)).is_satisfied
+    False
+    """
+    from lowlift import workflow
+
+    check_criterion(criterion)
+    asked = _schema(schema, sensitive, released, bins=bins, missing=missing)
+    return workflow.audit_table(table, asked, criterion, engine=engine)
+
+
+def verify(
+    release: "str | Release",
+    *,
+    against: Any = None,
+    published: Any = None,
+    receipt: "Receipt | None" = None,
+    engine: str | None = None,
+    accept_unchecked: bool = False,
+) -> "Verification":
+    """Check a release from scratch, the table it was made from, and a table published by it.
+
+    Parameters
+    ----------
+    release
+        A release, or its file.
+    against
+        The table that it was counted from.
+    published, receipt
+        A table published by it; the receipt of a frame (that of a file lies beside it).
+    engine, accept_unchecked
+        As for `lowlift.workflow.verify`.
+
+    Returns
+    -------
+    Verification
+        `is_ok`, and `checks` with the number behind each.
+    """
+    from lowlift import workflow
+
+    return workflow.verify(
+        release,
+        against=against,
+        published=published,
+        receipt=receipt,
+        engine=engine,
+        accept_unchecked=accept_unchecked,
+    )
+
+
+def estimate(
+    published: Any, codebook: "str | Codebook", *, level: float = 0.95, engine: str | None = None
+) -> "TableEstimate":
+    """Estimate the distribution of X from a published table and its codebook.
+
+    Parameters
+    ----------
+    published
+        The published table: a frame, a file or a database table.
+    codebook
+        Its codebook, or the codebook's file.
+    level
+        The level of the confidence intervals.
+    engine
+        As for `sanitize`.
+
+    Returns
+    -------
+    TableEstimate
+        `estimate` has P(x) by maximum likelihood with intervals.
+    """
+    from lowlift import workflow
+
+    return workflow.estimate_table(published, codebook, level=level, engine=engine)
