@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 
 import lowlift as ll
-from lowlift import encodings
-from lowlift.encodings import MOST_ENTRIES, default_encoding, encode, is_deterministic
+from lowlift.encodings import MOST_ENTRIES, default_encoding, encode, is_deterministic, values
 from lowlift.errors import BoundViolated, InvalidInput
 from oracles import rational
 from strategies import criteria, joint_of, releases
@@ -200,7 +199,7 @@ def test_the_product_is_rounded_from_integers(release):
     """No machine's floats enter, so that keyed draws are the same everywhere."""
     table, rows = release
     joint, channel = joint_of(table), ll.Channel(rows)
-    places, found = encodings._mixture(joint, channel)
+    places, found = values._mixture(joint, channel)
     n_x = [sum(map(Fraction, column)) for column in zip(*table, strict=True)]
     masses = [
         sum(n * row[y] for n, row in zip(n_x, rows, strict=True)) for y in range(len(rows[0]))
@@ -220,9 +219,9 @@ def test_pairs_and_tables_make_the_same_product(monkeypatch):
     shares = rng.dirichlet(np.full(5, 0.3), 7) * (rng.random((7, 5)) < 0.8)
     channel = ll.Channel.from_probabilities(shares / shares.sum(axis=1, keepdims=True))
     joint = ll.Joint.from_counts(rng.integers(1, 50, (3, 7)))
-    places, weights = encodings._mixture(joint, channel)
-    monkeypatch.setattr(encodings, "MOST_ENTRIES", 0)
-    again, same = encodings._mixture(joint, channel)
+    places, weights = values._mixture(joint, channel)
+    monkeypatch.setattr(values, "MOST_ENTRIES", 0)
+    again, same = values._mixture(joint, channel)
     assert places.tolist() == again.tolist()
     assert weights.tolist() == same.tolist()
 

@@ -7,10 +7,9 @@ import pytest
 from scipy.optimize import linprog
 
 import lowlift as ll
-from lowlift import estimation
 from lowlift.encodings import encode
 from lowlift.errors import InvalidInput
-from lowlift.estimation import estimate
+from lowlift.estimation import estimate, estimates
 from lowlift.sampling import clopper_pearson
 
 RESPONSE = ll.Channel([[6, 1, 1], [1, 6, 1], [1, 1, 6]], x_labels="abc")
@@ -269,7 +268,7 @@ def test_two_hundred_values():
 
 
 def test_too_many_values_are_refused_with_their_number(monkeypatch):
-    monkeypatch.setattr(estimation, "MOST_BLOCKS", 2)
+    monkeypatch.setattr(estimates, "MOST_BLOCKS", 2)
     with pytest.raises(InvalidInput, match=r"at most 2 different rows here; this one has 3\."):
         estimate(RESPONSE, [1, 2, 3])
 
