@@ -12,64 +12,18 @@ import numpy.typing as npt
 
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
+from lowlift.labels import Label, check_labels, labels_in
 
 __all__ = ["Joint", "Label", "as_table", "check_joint", "check_labels"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Label: TypeAlias = str | int | float | bool | tuple["Label", ...] | None
 
 _AXES = "|S| rows and |X| columns"
 _SUM_TOLERANCE = 1e-9
-#: Labels may be tuples of tuples, up to this depth.
-_DEPTH = 8
 _SMALLEST = 1e-300
 #: Below this, intermediate products may leave the normal floats: every verdict is then exact.
 _SCREENED = 1e-280
 _EXACT_FLOAT = 1 << 53
-
-
-def check_labels(labels: Iterable[Any] | None, size: int, axis: str) -> tuple[Label, ...]:
-    """Return the labels as a tuple of plain values; ``0..size-1`` when none are given.
-
-    Raises
-    ------
-    InvalidInput
-        When the number is not `size`, a label repeats, or one is not a string, number, bool, None
-        or a tuple of those.
-    """
-    if labels is None:
-        return tuple(range(size))
-    if not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) == 0:
-        raise InvalidInput(f"{axis}_labels must be a list; got {type(labels).__name__}.")
-    found = tuple(_plain(label, axis, k) for k, label in enumerate(labels))
-    if len(found) != size:
-        raise InvalidInput(
-            f"{axis}_labels must name each of the {size} symbols once; got {len(found)} labels."
-        )
-    if len(set(found)) != size:
-        seen: dict[Label, int] = {}
-        for k, label in enumerate(found):
-            if label in seen:
-                raise InvalidInput(
-                    f"{axis}_labels must differ; {label!r} stands at {seen[label]} and at {k}."
-                )
-            seen[label] = k
-    return found
-
-
-def _plain(label: Any, axis: str, place: int, depth: int = 0) -> Label:
-    if isinstance(label, np.generic):
-        label = label.item()
-    if isinstance(label, tuple | list) and depth < _DEPTH:
-        return tuple(_plain(part, axis, place, depth + 1) for part in label)
-    if isinstance(label, float) and not math.isfinite(label):
-        raise InvalidInput(f"{axis}_labels must be finite; got {label} at {place}.")
-    if label is None or isinstance(label, str | int | float):
-        return label
-    raise InvalidInput(
-        f"{axis}_labels must be strings, numbers, bools, None or tuples of those; "
-        f"got {type(label).__name__} at {place}."
-    )
 
 
 def check_joint(joint: Any) -> None:
@@ -79,29 +33,6 @@ def check_joint(joint: Any) -> None:
             f"joint must be a Joint; got {type(joint).__name__}. "
             "Use Joint(p_sx) for probabilities or Joint.from_counts for a table of counts."
         )
-
-
-def _labels_in(table: Any, given: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return the labels given; where there are none, those of a pandas frame."""
-    if type(table).__module__.partition(".")[0] != "pandas" or not hasattr(table, "columns"):
-        return given
-    axes = (table.index, table.columns)
-    s, x = (
-        [_frame_label(label) for label in axis] if labels is None else labels
-        for labels, axis in zip(given, axes, strict=True)
-    )
-    return s, x
-
-
-def _frame_label(label: Any) -> Any:
-    """Return a label of pandas as a plain value: NaN as None, an interval or a date as text."""
-    if isinstance(label, tuple):
-        return tuple(_frame_label(part) for part in label)
-    if isinstance(label, np.generic):
-        label = label.item()
-    if label is None or isinstance(label, str | int) or (label == label) is True:  # noqa: PLR0124
-        return label if label is None or isinstance(label, str | int | float) else str(label)
-    return None
 
 
 def as_table(
@@ -189,7 +120,7 @@ class Joint:
                 f"p_sx must sum to 1 within {_SUM_TOLERANCE}; it sums to {total!r}. "
                 "Use Joint.from_counts for counts, or divide by the sum."
             )
-        self._settle(masses, None, *_labels_in(p_sx, (s_labels, x_labels)), drop_empty)
+        self._settle(masses, None, *labels_in(p_sx, (s_labels, x_labels)), drop_empty)
 
     def _settle(
         self,
@@ -270,7 +201,7 @@ class Joint:
             tiny = (masses < _SMALLEST) & (exact > 0)
             _refuse_bad_cell(tiny, array, f"a count must be at least {_SMALLEST} of the total")
         self = cls.__new__(cls)
-        self._settle(masses, exact, *_labels_in(counts, (s_labels, x_labels)), drop_empty)
+        self._settle(masses, exact, *labels_in(counts, (s_labels, x_labels)), drop_empty)
         return self
 
     @classmethod

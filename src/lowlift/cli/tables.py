@@ -1,8 +1,5 @@
 """``lowlift audit``, ``design``, ``apply`` and ``sanitize``: from a table to a safe table."""
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,11 +8,11 @@ from warnings import catch_warnings, simplefilter
 import typer
 
 from lowlift.cli import options as o
+from lowlift.cli.progress import drawing, searching
 from lowlift.cli.reports import Pages
 from lowlift.errors import LowliftWarning
 
 if TYPE_CHECKING:
-    from lowlift.certificates import State
     from lowlift.workflow import Options
 
 __all__ = ["apply", "audit", "design", "sanitize"]
@@ -203,7 +200,7 @@ def design(
     pages = Pages(report, report_public, *others, force=force, source=source)
     bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
     asked = o.asked_of(sensitive, released, bins, missing, escape_formulas=escape_formulas)
-    with _searching(json) as progress:
+    with searching(json) as progress:
         made = run(
             source,
             asked,
@@ -263,7 +260,7 @@ def apply(
     options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)
     options = replace(options, accept_unchecked=accept_unchecked)
     designed = Release.from_json(release)
-    with _drawing(json) as progress, catch_warnings(record=True) as found:
+    with drawing(json) as progress, catch_warnings(record=True) as found:
         simplefilter("always", LowliftWarning)
         receipt = run(source, designed, out, options, engine=engine, progress=progress)
     told = [str(each.message) for each in found if issubclass(each.category, LowliftWarning)]
@@ -322,7 +319,7 @@ def sanitize(
     bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
     asked = o.asked_of(sensitive, released, bins, missing, escape_formulas=escape_formulas)
     options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)
-    with _searching(json) as searching, _drawing(json) as drawing:
+    with searching(json) as search, drawing(json) as draws:
         made = run(
             source,
             asked,
@@ -334,8 +331,8 @@ def sanitize(
             round_to=round_to,
             time_limit=time_limit,
             engine=engine,
-            design_progress=searching,
-            apply_progress=drawing,
+            design_progress=search,
+            apply_progress=draws,
         )
     pages.write(lambda: report_of(made, round_to=round_to))
     files = {name: str(path) for name, path in made.files.items()} | pages.data
@@ -372,55 +369,3 @@ def _options(
     return Options(
         tuple(keep or ()), accept_uncovered, keep_order, id_column, key, seed, unseen, force
     )
-
-
-@contextmanager
-def _searching(is_quiet: bool) -> "Iterator[Callable[[State], object] | None]":
-    """Show how far a search is: NMI reached and bound proven."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if is_quiet or not console.is_terminal:
-        yield None
-        return
-    status = console.status("searching")
-
-    def show(state: "State") -> None:
-        status.start()  # not before, when a bar for compiling may be there
-        status.update(
-            f"NMI {state.nmi:.5f}, proven at most {state.bound:.5f}, {state.seconds:.0f} s"
-        )
-
-    try:
-        yield show
-    finally:
-        status.stop()
-
-
-@contextmanager
-def _drawing(is_quiet: bool) -> Iterator[Callable[[int, int], object] | None]:
-    """Show a bar and a rate while rows are drawn and written."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if is_quiet or not console.is_terminal:
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[words]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("drawing", total=None, visible=False, words="")
-        start = time.monotonic()
-
-        def show(done: int, total: int) -> None:
-            # Each row is drawn and written: two steps.
-            rate = done / 2 / max(time.monotonic() - start, 1e-3)
-            words = f"{done // 2:,} of {total // 2:,} rows, {rate:,.0f}/s"
-            progress.update(bar, completed=done, total=total, visible=True, words=words)
-
-        yield show

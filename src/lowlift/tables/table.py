@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from math import ceil, inf
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
@@ -27,13 +27,6 @@ __all__ = ["Table", "open_table", "read_joint"]
 
 #: Combinations of values to accept: more take minutes to count here and longer to design for.
 _MOST_GROUPS = 500_000
-#: Combinations counted for an estimate, about, when there are as many as are accepted: its
-#: standard error is below 2 percent, and one this much beyond is no chance.
-_SAMPLED, _SURELY = 4096, 1.5
-#: First rows that are looked at, for each combination to accept.
-_HEAD = 4
-#: Rows in which the values of each column are counted for a message.
-_SHOWN = 200_000
 
 
 def open_table(source: Any, engine: str | None = None, *, is_text: bool = False) -> "Table":
@@ -333,7 +326,7 @@ class Table:
             looked at before; where they promise too many combinations, all are estimated, and
             refused if there are surely more.
         """
-        from lowlift.tables import queries
+        from lowlift.tables import limits, queries
 
         names = [column.name for column in columns]
         if not names or len(set(names)) < len(names):
@@ -346,78 +339,16 @@ class Table:
                 self.check_name(column.name)
             else:
                 self.check_column(column)
-        self._refuse_surely_many(columns, most)
+        limits.refuse_surely_many(self._engine, columns, most, self.__dict__.get("rows", inf))
         query = queries.count(columns, self._engine.table, self._engine.dialect, most)
         found = self._engine.fetch(query)
         if len(found) > most:
-            self._refuse_many(columns, most, max(most + 1, self._combinations(columns, most)))
+            least = max(most + 1, limits.combinations(self._engine, columns, most))
+            limits.refuse_many(self._engine, columns, most, least)
         counts = Counts.from_rows(columns, found, missing)
         # Every row is in one group or dropped: no second pass to count them.
         self.__dict__.setdefault("rows", counts.rows + counts.dropped)
         return counts
-
-    def _refuse_surely_many(self, columns: Sequence[Column], most: int) -> None:
-        """Refuse combinations that an estimate shows to be too many; what is near is counted.
-
-        A table of no more rows is not read for it, nor a view, which would be computed anew.
-        """
-        engine = self._engine
-        rows = engine.most_different() if engine.is_steady else 0
-        if min(rows, self.__dict__.get("rows", inf)) <= most:
-            return
-        head = _HEAD * most
-        first = head if engine.dialect.stops_early and rows > head else None
-        found = self._combinations(columns, most, first)
-        if first is not None and found <= _SURELY * most:
-            if not self._may_become_many(columns, most, found, rows):
-                return
-            first, found = None, self._combinations(columns, most)
-        if found > _SURELY * most:
-            self._refuse_many(columns, most, found, first)
-
-    def _may_become_many(
-        self, columns: Sequence[Column], most: int, found: int, rows: float
-    ) -> bool:
-        """Tell whether combinations new in the second half of the first rows add up to too many.
-
-        Later rows have no more new ones, unless the table is sorted by something else.
-        """
-        head = _HEAD * most
-        later = 2 * (rows - head) / head
-        if found * (1 + later) <= most:
-            return False
-        new = found - self._combinations(columns, most, head // 2)
-        return new > 0 and found + new * later > most
-
-    def _combinations(self, columns: Sequence[Column], most: int, first: int | None = None) -> int:
-        """Estimate the combinations of values, in the first rows if so asked; exact if few."""
-        from lowlift.tables import queries
-
-        part = _part_of(most)
-        query = queries.groups(columns, self._engine.table, self._engine.dialect, part, first)
-        return part * int(self._engine.fetch(query)[0][0])
-
-    def _refuse_many(
-        self, columns: Sequence[Column], most: int, found: int, first: int | None = None
-    ) -> NoReturn:
-        """Refuse columns with too many combinations, and say which have the most values."""
-        from lowlift.tables import queries
-
-        query = queries.symbols_counted(columns, self._engine.table, self._engine.dialect, _SHOWN)
-        rows, *sizes = map(int, self._engine.fetch(query)[0])
-        ranked = sorted(zip(sizes, (c.name for c in columns), strict=True), reverse=True)
-        shown = ", ".join(f"{name!r} has {size:,}" for size, name in ranked[:3])
-        shown += f" in the first {rows:,} rows" if rows == _SHOWN else ""
-        number = f"{found:,}"
-        if _part_of(most) > 1:  # two digits of an estimate, where they are beyond the limit
-            rounded = float(f"{found:.2g}")
-            number = f"about {rounded:,.0f}" if rounded > most else f"more than {most:,}"
-        among = "" if first is None else f" in the first {first:,} rows"
-        raise InvalidInput(
-            f"columns {', '.join(repr(c.name) for c in columns)} must have at most {most:,} "
-            f"combinations of values; they have {number}{among} ({shown}). Leave out the "
-            "columns with the most values, or give numbers and dates wider bins."
-        )
 
     def apply(
         self,
@@ -475,8 +406,3 @@ class Table:
         from lowlift.tables.application import staged
 
         return staged(self, self._engine, draw, output, progress or (lambda *_: None), counts)
-
-
-def _part_of(most: int) -> int:
-    """Return one in how many combinations an estimate counts; 1 where it counts them all."""
-    return int(1 << (most // (2 * _SAMPLED)).bit_length())

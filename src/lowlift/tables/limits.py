@@ -1,0 +1,88 @@
+"""Refuse columns with too many combinations of values, by an estimate before they are counted."""
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from lowlift.errors import InvalidInput
+from lowlift.tables import queries
+from lowlift.tables.columns import Column
+from lowlift.tables.engines import Engine
+
+__all__ = ["combinations", "refuse_many", "refuse_surely_many"]
+
+#: Combinations counted for an estimate, about, when there are as many as are accepted: its
+#: standard error is below 2 percent, and one this much beyond is no chance.
+_SAMPLED, _SURELY = 4096, 1.5
+#: First rows that are looked at, for each combination to accept.
+_HEAD = 4
+#: Rows in which the values of each column are counted for a message.
+_SHOWN = 200_000
+
+
+def refuse_surely_many(engine: Engine, columns: Sequence[Column], most: int, known: float) -> None:
+    """Refuse combinations that an estimate shows to be too many; what is near is counted.
+
+    A table of no more rows is not read for it, nor a view, which would be computed anew.
+    """
+    rows = engine.most_different() if engine.is_steady else 0
+    if min(rows, known) <= most:
+        return
+    head = _HEAD * most
+    first = head if engine.dialect.stops_early and rows > head else None
+    found = combinations(engine, columns, most, first)
+    if first is not None and found <= _SURELY * most:
+        if not _may_become_many(engine, columns, most, found, rows):
+            return
+        first, found = None, combinations(engine, columns, most)
+    if found > _SURELY * most:
+        refuse_many(engine, columns, most, found, first)
+
+
+def _may_become_many(
+    engine: Engine, columns: Sequence[Column], most: int, found: int, rows: float
+) -> bool:
+    """Tell whether combinations new in the second half of the first rows add up to too many.
+
+    Later rows have no more new ones, unless the table is sorted by something else.
+    """
+    head = _HEAD * most
+    later = 2 * (rows - head) / head
+    if found * (1 + later) <= most:
+        return False
+    new = found - combinations(engine, columns, most, head // 2)
+    return new > 0 and found + new * later > most
+
+
+def combinations(
+    engine: Engine, columns: Sequence[Column], most: int, first: int | None = None
+) -> int:
+    """Estimate the combinations of values, in the first rows if so asked; exact if few."""
+    part = _part_of(most)
+    query = queries.groups(columns, engine.table, engine.dialect, part, first)
+    return part * int(engine.fetch(query)[0][0])
+
+
+def refuse_many(
+    engine: Engine, columns: Sequence[Column], most: int, found: int, first: int | None = None
+) -> NoReturn:
+    """Refuse columns with too many combinations, and say which have the most values."""
+    query = queries.symbols_counted(columns, engine.table, engine.dialect, _SHOWN)
+    rows, *sizes = map(int, engine.fetch(query)[0])
+    ranked = sorted(zip(sizes, (c.name for c in columns), strict=True), reverse=True)
+    shown = ", ".join(f"{name!r} has {size:,}" for size, name in ranked[:3])
+    shown += f" in the first {rows:,} rows" if rows == _SHOWN else ""
+    number = f"{found:,}"
+    if _part_of(most) > 1:  # two digits of an estimate, where they are beyond the limit
+        rounded = float(f"{found:.2g}")
+        number = f"about {rounded:,.0f}" if rounded > most else f"more than {most:,}"
+    among = "" if first is None else f" in the first {first:,} rows"
+    raise InvalidInput(
+        f"columns {', '.join(repr(c.name) for c in columns)} must have at most {most:,} "
+        f"combinations of values; they have {number}{among} ({shown}). Leave out the "
+        "columns with the most values, or give numbers and dates wider bins."
+    )
+
+
+def _part_of(most: int) -> int:
+    """Return one in how many combinations an estimate counts; 1 where it counts them all."""
+    return int(1 << (most // (2 * _SAMPLED)).bit_length())
