@@ -343,7 +343,7 @@ def bad_inputs():
         (("audit", "people.csv", "-s", "ward", "-x", "ward", *BOUND), "'ward' is not"),
         (("audit", "people.csv", *S_X, "-x", "ward", *BOUND), "named once"),
         (("audit", "people.csv", "-s", "disease", "-x", "wards", *BOUND), "'ward'"),
-        ((*both, *BOUND, "--bin", "age=width:5"), "'age', which is not used"),
+        ((*both, *BOUND, "--bin", "age=width:5"), "'age' is neither"),
         ((*both, *BOUND, "--bin", "ward=each"), "columns of numbers or dates"),
         ((*both, *BOUND, "--bin", "ward=1,2", "--bin", "ward=3"), "twice"),
         ((*both, *BOUND, "--bin", "ward"), "COLUMN=BINS"),

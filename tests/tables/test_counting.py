@@ -212,7 +212,7 @@ def test_unknown_columns_name_close_ones(store):
             table.count([table.column("ward")] * 2)
         with pytest.raises(InvalidInput, match="none"):
             table.count([])
-    with pytest.raises(InvalidInput, match="bins must be of counted columns; 'x'"):
+    with pytest.raises(InvalidInput, match="'x' is neither"):
         read_joint("none.csv", "a", "b", bins={"x": Each()})
 
 

@@ -137,7 +137,7 @@ def test_a_criterion_that_is_not_convex_is_checked_per_column(tmp_path):
         ((("ward",), ("ward",)), "'ward' is not"),
         ((("disease",), ("ward", "ward")), "named once"),
         ((("disease", "disease"), ("ward",)), "named once"),
-        ((("disease",), ("ward",), {"age": Each()}), "'age', which is not used"),
+        ((("disease",), ("ward",), {"age": Each()}), "'age' is neither"),
         ((("disease",), ("ward",), {}, "skip"), "value, drop, error"),
     ],
 )

@@ -84,7 +84,10 @@ class Schema:
             )
         stray = sorted(set(self.bins) - set(self.names))
         if stray:
-            raise InvalidInput(f"bins are given for {stray[0]!r}, which is not used.")
+            raise InvalidInput(
+                f"bins must be of columns that are sensitive or released; {stray[0]!r} is neither. "
+                "Name it, or leave its bins out."
+            )
         check_choice(self.missing, "missing", MISSING)
         if self.encoding is not None:
             check_choice(self.encoding, "encoding", ENCODINGS)
