@@ -84,6 +84,7 @@ build/rivals/done: constraints-rivals.txt scripts/rivals
 # and the table in README.md, docs/benchmarks.md and the plots are written anew.
 bench: $(VENV)/with-bench build/rivals/done
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--form quick,--form full --publish) $(BENCH)
+	$(BIN)/python benchmarks/one_record.py
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/web_app.py
 	$(BIN)/python benchmarks/time_limits.py $(if $(QUICK),--limits 1 --most 2000)

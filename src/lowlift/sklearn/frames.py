@@ -1,9 +1,7 @@
 """Arrays, pandas and polars frames: to tables that an engine reads, and back to what came in."""
 
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -152,7 +150,7 @@ def built(
     dtypes: Mapping[str, Any] | None = None,
 ) -> Any:
     """Return what is published for the outputs drawn: an array, or a frame with these types."""
-    values = {one.name: [_value(text, one.kind) for text in one.texts] for one in columns}
+    values = {one.name: list(one.values) for one in columns}
     types = dtypes or {}
     if library == "polars":
         import polars as pl
@@ -174,13 +172,3 @@ def built(
         published[:] = some
         out[:, k] = published[drawn]
     return out
-
-
-def _value(text: str | None, kind: str) -> Any:
-    if text is None or kind == "text":
-        return text
-    if kind == "boolean":
-        return text == "true"
-    if kind == "integer":
-        return int(text)
-    return date.fromisoformat(text) if kind == "date" else uuid.UUID(text)

@@ -15,6 +15,7 @@ from lowlift.joint import Label
 from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days, Labelled
 
 __all__ = [
+    "FAR",
     "Bins",
     "Each",
     "Edges",
@@ -32,8 +33,9 @@ _FORMS = (
     "edges (0,18,30,45), width:10, each or quantiles:4; of dates month, quarter, year, day, "
     "width:7 (days) or 2024-01-01,2024-07-01"
 )
-#: Whole numbers that a float holds exactly; the numerator and denominator of a width stay below.
-_EXACT = 1 << 53
+#: Whole numbers up to here are exact as floats: the numerator and denominator of a width stay
+#: below it, and a value that lies this many bins from zero is said to lie outside.
+FAR = 1 << 53
 _LARGEST = 1 << 63
 
 
@@ -105,7 +107,7 @@ class Width:
         if width <= 0:
             raise InvalidInput(f"a width must be positive; got {width}.")
         object.__setattr__(self, "width", width)
-        if max(self.ratio) >= _EXACT:
+        if max(self.ratio) >= FAR:
             raise InvalidInput(f"a width must have at most 15 digits; got {width}.")
 
     @cached_property
@@ -145,7 +147,7 @@ class Width:
         return {"bins": "width", "width": self.width}
 
     def _furthest(self, text: str) -> int:
-        return -_EXACT if text == "<" else _EXACT
+        return -FAR if text == "<" else FAR
 
     def _edge(self, index: int) -> str:
         return _plain(Decimal(repr(self.width)) * index)

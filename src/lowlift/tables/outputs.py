@@ -2,6 +2,8 @@
 
 import uuid
 from dataclasses import dataclass
+from datetime import date
+from typing import Any
 
 from lowlift.errors import InvalidInput
 
@@ -58,6 +60,34 @@ class OutputColumn:
     def written(self) -> tuple[str | None, ...]:
         """The texts as engines show the values that are made of them."""
         return tuple(None if text is None else _shown(text, self.kind) for text in self.texts)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values of each output in Python's types: str, int, bool, date, UUID; None is NULL.
+
+        Raises
+        ------
+        InvalidInput
+            For a day outside the years 1 to 9999, which Python has no type for.
+        """
+        try:
+            return tuple(None if text is None else _value(text, self.kind) for text in self.texts)
+        except ValueError:
+            pass
+        raise InvalidInput(
+            f"the days of output column {self.name!r} must lie in the years 1 to 9999; one does "
+            "not. Use the encoding codes."
+        )
+
+
+def _value(text: str, kind: str) -> Any:
+    if kind == "integer":
+        return int(text)
+    if kind == "boolean":
+        return text == "true"
+    if kind == "date":
+        return date.fromisoformat(text)
+    return uuid.UUID(text) if kind == "uuid" else text
 
 
 def _shown(text: str, kind: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from lowlift.tables.bins import Each, Edges, Width
+from lowlift.tables.bins import FAR, Each, Edges, Width
 from lowlift.tables.columns import Column
 from lowlift.tables.date_bins import FIRST, LAST, Calendar, DateBins, DateEdges, Days
 from lowlift.tables.dialects import DIGITS, Dialect, DrawingDialect, Expression, number
@@ -27,9 +27,6 @@ __all__ = [
     "symbols_counted",
     "values_counted",
 ]
-
-#: Beyond this many bins from zero, a value is said to lie outside (doubles have gaps there).
-_FAR = 1 << 53
 
 
 def named(name: str, table: str | None = None) -> exp.Column:
@@ -166,8 +163,8 @@ def _width(value: Expression, column: Column, bins: Width, dialect: Dialect) -> 
         this=exp.paren(scaled), expression=_literal(float(width), exact=False), typed=True
     )
     index = exp.Floor(this=ratio)
-    far = _literal(float(_FAR), exact=False)
-    near = _literal(float(-_FAR), exact=False)
+    far = _literal(float(FAR), exact=False)
+    near = _literal(float(-FAR), exact=False)
     return (
         exp.case()
         .when(_missing(value, exact=False, dialect=dialect), exp.null())

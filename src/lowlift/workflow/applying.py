@@ -36,7 +36,7 @@ from lowlift.workflow.columns import (
     per_column,
     quiet_joint,
 )
-from lowlift.workflow.keys import KEY_SIZE, subkey_of
+from lowlift.workflow.keys import check_key, subkey_of
 from lowlift.workflow.receipts import Receipt, receipt_path
 from lowlift.workflow.transaction import commit, drafts
 
@@ -46,7 +46,9 @@ __all__ = [
     "apply_to_frame",
     "drawn",
     "first_broken",
+    "key_scope",
     "output_columns",
+    "refuse_false",
 ]
 
 #: Kinds of columns whose values can be told apart one by one, so that keeping them can be audited.
@@ -90,8 +92,8 @@ class Options:
     def __post_init__(self) -> None:
         if (self.id is None) != (self.key is None):
             raise InvalidInput("keyed draws need both an id column and a key file.")
-        if self.key is not None and len(self.key) != KEY_SIZE:
-            raise InvalidInput(f"a key must be {KEY_SIZE} bytes; got {len(self.key)}.")
+        if self.key is not None:
+            check_key(self.key)
         if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
             raise InvalidInput(f"seed must be a whole number, 0 or more; got {self.seed!r}.")
         twice = sorted({name for name in self.keep if self.keep.count(name) > 1})
@@ -202,7 +204,7 @@ def drawn(
     counts
         Of S by X with missing values as values; None counts the table.
     """
-    _refuse_false(encoded, spec)
+    refuse_false(encoded, spec)
     start = time.perf_counter()
     present = tuple(column for column in spec.sensitive if column.name in table.kinds)
     has_s = present == spec.sensitive
@@ -220,8 +222,6 @@ def drawn(
         _check_here(counts, replace(spec, sensitive=present), encoded)
     if options.keep:
         outside += _check_kept(table, spec, encoded, options)
-    # The same channel on other columns draws by another key.
-    names = [encoded.release.fingerprint, *(column.name for column in spec.released)]
     draw = Draw(
         columns=spec.released,
         channel=encoded.channel,
@@ -229,7 +229,7 @@ def drawn(
         missing=spec.missing,
         unseen=options.unseen,
         id=options.id,
-        subkey=options.key and subkey_of(options.key, json.dumps(names)),
+        subkey=options.key and subkey_of(options.key, key_scope(encoded, spec)),
         seed=options.seed,
     )
     columns = tuple(
@@ -273,7 +273,14 @@ def _described(target: str | None) -> str:
     return target if "://" in target or target.startswith("table:") else Path(target).name
 
 
-def _refuse_false(encoded: Encoded, spec: Spec) -> None:
+def key_scope(encoded: Encoded, spec: Spec) -> str:
+    """Return what a key is for: the same channel on other columns draws by another subkey."""
+    names = [encoded.release.fingerprint, *(column.name for column in spec.released)]
+    return json.dumps(names)
+
+
+def refuse_false(encoded: Encoded, spec: Spec) -> None:
+    """Refuse a release whose audit is false, as a whole or for one sensitive column."""
     release = encoded.release
     parts = per_column(release.joint, release.channel, release.criterion, spec)
     if not all(part.is_satisfied for part in (release.audit, *(found for _, found in parts))):

@@ -4,10 +4,11 @@ import hashlib
 import hmac
 import os
 from pathlib import Path
+from typing import Any
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["KEY_SIZE", "new_key", "read_key", "subkey_of"]
+__all__ = ["KEY_SIZE", "check_key", "new_key", "read_key", "subkey_of"]
 
 KEY_SIZE = 32
 
@@ -46,6 +47,13 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
     if mode & 0o077:
         raise InvalidInput(f"{path.name} must be readable by its owner only: chmod 600 it.")
     return key
+
+
+def check_key(key: Any) -> None:
+    """Refuse what is no key."""
+    if not isinstance(key, bytes) or len(key) != KEY_SIZE:
+        got = len(key) if isinstance(key, bytes) else type(key).__name__
+        raise InvalidInput(f"a key must be {KEY_SIZE} bytes; got {got}.", advice="key")
 
 
 def subkey_of(key: bytes, fingerprint: str) -> bytes:
