@@ -15,11 +15,10 @@ from lowlift.criteria import _BY_NAME, to_dict
 from lowlift.encodings import ENCODINGS
 from lowlift.tables import Calendar, Column, DateEdges, Days, Each, Edges, Width
 from lowlift.tables.columns import KINDS
-from lowlift.workflow import Asked, Options, apply, design, sanitize
-from lowlift.workflow.applying import RECEIPT_KEYS
+from lowlift.workflow import Asked, Options, apply, design, receipts, sanitize
 from lowlift.workflow.choices import MECHANISMS
 from lowlift.workflow.columns import Spec
-from lowlift.workflow.reporting import read_receipt
+from lowlift.workflow.receipts import read_receipt
 from people import write_people
 
 FILES = Path(__file__).parents[1] / "package" / "files"
@@ -223,7 +222,7 @@ def test_the_schemas_have_the_keys_that_the_code_writes(people, tmp_path):
     assert variants(parts["bins"], "bins") == {
         bins.to_dict()["bins"]: set(bins.to_dict()) for bins in BINS
     }
-    assert keys_of(schemas.load("receipt")) == set(RECEIPT_KEYS)
+    assert keys_of(schemas.load("receipt")) == set(receipts._KEYS)
     assert keys_of(schemas.load("codebook")) == codebook._KEYS
     assert set(CRITERIA) == set(_BY_NAME)
     expected = {name: set(to_dict(criterion)) for name, criterion in CRITERIA.items()}
