@@ -73,8 +73,7 @@ class OneRecord:
         spec = Spec.from_dict(made.table)
         encoded = published(release) if isinstance(release, Release) else release
         refuse_false(encoded, spec)
-        self._missing = spec.missing
-        self._channel = encoded.channel
+        self._encoded, self._missing = encoded, spec.missing
         self._scope = key_scope(encoded, spec)
         self._readers = {column.name: symbol_reader(column) for column in spec.released}
         symbols = Draw(spec.released, encoded.channel, encoded.release.joint.x_labels).texts()
@@ -84,6 +83,9 @@ class OneRecord:
         rows = zip(*(column.values for column in columns), strict=True)
         self._published = [dict(zip(names, row, strict=True)) for row in rows]
         self._outputs, self._sums, self._starts = _by_symbol(encoded)
+
+    def __reduce__(self) -> tuple[type["OneRecord"], tuple[Encoded]]:
+        return OneRecord, (self._encoded,)  # functions cannot be pickled: they are made anew
 
     def draw(
         self,
@@ -155,7 +157,7 @@ class OneRecord:
         if end - start == 1:
             return self._outputs[start]
         # The denominator is a power of two, at most 2**48: these bits are uniform below it.
-        uniform = int.from_bytes(os.urandom(8)) & (self._channel.denominator - 1)
+        uniform = int.from_bytes(os.urandom(8)) & (self._encoded.channel.denominator - 1)
         return self._outputs[bisect_right(self._sums, uniform, start, end)]
 
     def _keyed(self, x: int, identity: Any, key: Any) -> int:
@@ -168,7 +170,7 @@ class OneRecord:
 
     @cached_property
     def _alias(self) -> AliasTable:
-        return AliasTable.from_channel(self._channel)
+        return AliasTable.from_channel(self._encoded.channel)
 
 
 def _by_symbol(encoded: Encoded) -> tuple[list[int], list[int], list[int]]:

@@ -1,6 +1,7 @@
 """One record at collection time: typed output, the channel's law, refusals that show no value."""
 
 import os
+import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -280,6 +281,14 @@ def test_what_is_returned_can_be_changed():
     first = one.draw({"age": 25})
     first["code"] = "changed"
     assert one.draw({"age": 25}) == {"code": 1}
+
+
+def test_it_can_be_sent_to_another_process():
+    one = OneRecord(release_of())
+    again = pickle.loads(pickle.dumps(one))
+    assert [again.draw({"age": 5}, id=k, key=KEY) for k in range(50)] == [
+        one.draw({"age": 5}, id=k, key=KEY) for k in range(50)
+    ]
 
 
 def test_loading_a_release_and_drawing_loads_no_solver_and_no_engine(tmp_path):
