@@ -184,12 +184,7 @@ def _publish(
     with drawn(
         table, made.encoded, made.spec, target, options, counts=counts, progress=progress
     ) as (written, receipt):
-        contents = [
-            Content(files["release"], made.release.to_text(), is_private=True),
-            Content(files["codebook"], book.to_text(), is_private=False),
-            receipt.content(files["receipt"]),
-        ][: len(files)]
-        with drafts(contents) as made_files:
+        with drafts(_contents(files, made, book, receipt)) as made_files:
             release, said = made.release, receipt
             if made_files:  # as they will be there, read from the disk
                 release = Release.from_json(made_files[0].temporary)
@@ -209,6 +204,19 @@ def _publish(
     formulas = () if target is None else formula_warnings(columns, target)
     warnings = (*made.warnings, *formulas, *book.warnings)
     return Sanitized(made, receipt, found, files, warnings, book, safe)
+
+
+def _contents(
+    files: dict[str, Path], made: Design, book: Codebook, receipt: Receipt
+) -> list[Content]:
+    """Return what is written beside a table; nothing beside a frame."""
+    if not files:
+        return []
+    return [
+        Content(files["release"], made.release.to_text(), is_private=True),
+        Content(files["codebook"], book.to_text(), is_private=False),
+        receipt.content(files["receipt"]),
+    ]
 
 
 def _beside(target: str) -> dict[str, Path]:
