@@ -11,6 +11,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 
 from lowlift.errors import InvalidInput
 from lowlift.tables import Column, OutputColumn, Table
+from lowlift.tables.frames import framed
 
 __all__ = ["Frame", "array_of", "built", "library_of", "target_of"]
 
@@ -150,24 +151,14 @@ def built(
     dtypes: Mapping[str, Any] | None = None,
 ) -> Any:
     """Return what is published for the outputs drawn: an array, or a frame with these types."""
-    values = {one.name: list(one.values) for one in columns}
-    types = dtypes or {}
-    if library == "polars":
-        import polars as pl
-
-        series = (pl.Series(name, some, dtype=types.get(name)) for name, some in values.items())
-        return pl.DataFrame([one[drawn] for one in series])
-    if library == "pandas":
-        typed = {
-            name: pd.Series(some, dtype=types.get(name)).take(drawn).array
-            for name, some in values.items()
-        }
-        return pd.DataFrame(typed, index=index)
+    if library in {"pandas", "polars"}:
+        return framed(columns, drawn, library, dtypes=dtypes, index=index)
+    values = [list(column.values) for column in columns]
     kinds = {column.kind for column in columns}
-    is_whole = len(kinds) == 1 and not any(None in some for some in values.values())
+    is_whole = len(kinds) == 1 and not any(None in some for some in values)
     dtype = {"integer": np.int64, "boolean": np.bool_}.get(kinds.pop()) if is_whole else None
     out: npt.NDArray[Any] = np.empty((len(drawn), len(columns)), dtype or object)
-    for k, some in enumerate(values.values()):
+    for k, some in enumerate(values):
         published: npt.NDArray[Any] = np.empty(len(some), dtype or object)
         published[:] = some
         out[:, k] = published[drawn]

@@ -13,7 +13,7 @@ from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
 from lowlift.tables.engines import Engine, RowPlan, refuse_ids
 from lowlift.tables.outputs import Applied, Output
-from lowlift.tables.sources import file_format
+from lowlift.tables.sources import Frame, file_format
 from lowlift.tables.staging import ReadBack, Staged, read_back
 from lowlift.tables.targets import Target, open_target
 
@@ -36,10 +36,10 @@ def staged(
 ) -> Iterator[Staged]:
     """Draw and write under a temporary name; see `Table.stage`."""
     _check(table, draw, output)
-    if output.keep_order and not (engine.has_order and file_format(output.target)):
+    if output.keep_order and not _can_keep_order(engine, output):
         raise InvalidInput(
-            "an order can be kept only from files and frames that DuckDB reads, to a file; this is "
-            "another case. Leave keep_order out."
+            "an order can be kept only from files and frames that DuckDB reads, to a file or to a "
+            "pandas, polars or Arrow frame; this is another case. Leave keep_order out."
         )
     target = open_target(output, engine)
     try:
@@ -64,6 +64,14 @@ def staged(
         target.discard()
 
 
+def _can_keep_order(engine: Engine, output: Output) -> bool:
+    if output.target is not None:
+        return engine.has_order and file_format(output.target) is not None
+    source = getattr(engine, "source", None)
+    is_relation = isinstance(source, Frame) and source.library == "duckdb"
+    return engine.has_order and not is_relation
+
+
 def _read_back(target: Target, output: Output, written: Sequence[int]) -> ReadBack:
     """Read what was written, and refuse it unless it is exactly what was drawn."""
     from lowlift.tables.table import Table
@@ -76,7 +84,7 @@ def _read_back(target: Target, output: Output, written: Sequence[int]) -> ReadBa
         drawn[same.setdefault(texts, y)] += int(written[y])
     if found.unknown or list(found.counts) != drawn or found.names != output.names:
         raise InvalidInput(
-            f"{output.target} must have the {sum(drawn)} rows that were drawn; read back: "
+            f"{output.description} must have the {sum(drawn)} rows that were drawn; read back: "
             f"{found.rows} rows, {found.unknown} of them no output. Nothing was published."
         )
     return found

@@ -1,7 +1,8 @@
 """What is written: the columns of each output, what is kept, where to, and what came of it."""
 
+import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -55,6 +56,15 @@ class OutputColumn:
             raise InvalidInput(
                 f"the texts of output column {self.name!r} must be of kind {self.kind}; one is not."
             )
+
+    def fits(self, width: str) -> bool:
+        """Tell whether a type of whole numbers, by DuckDB's or Spark's name, holds each value."""
+        match = re.fullmatch(r"(U?)(TINY|SMALL|BIG|HUGE|)INT(?:EGER)?", width.upper())
+        if match is None:
+            return False
+        bits = {"TINY": 8, "SMALL": 16, "": 32, "BIG": 64, "HUGE": 128}[match[2]]
+        low, high = (0, 1 << bits) if match[1] else (-(1 << (bits - 1)), 1 << (bits - 1))
+        return all(text is None or low <= int(text) < high for text in self.texts)
 
     @property
     def written(self) -> tuple[str | None, ...]:
@@ -116,13 +126,15 @@ class Output:
     target
         ``safe.parquet``, ``safe.csv``, ``x.duckdb?table=NAME``,
         ``postgresql://user@host/db?table=NAME``; from Spark a folder ``safe.parquet`` or
-        ``safe.csv``, or ``table:NAME``.
+        ``safe.csv``, or ``table:NAME``. None: a frame of the library of the source, which
+        `Staged.frame` is; for files and database tables one of pandas, else of pyarrow.
     columns
         What is published for each output y.
     keep
         Input columns published as they are.
     keep_order
-        Write the rows in the input's order (files and frames read by DuckDB, to a file).
+        Write the rows in the input's order (files and frames read by DuckDB, to a file or a frame).
+        A pandas frame keeps its index. Order and index are outside the guarantee.
     force
         Replace an existing target.
 
@@ -132,7 +144,7 @@ class Output:
         For no columns, or two of one name.
     """
 
-    target: str
+    target: str | None
     columns: tuple[OutputColumn, ...]
     keep: tuple[str, ...] = ()
     keep_order: bool = False
@@ -150,6 +162,11 @@ class Output:
                     "Rename the released column or keep another."
                 )
             seen.add(name.casefold())
+
+    @property
+    def description(self) -> str:
+        """What errors call it."""
+        return "the frame" if self.target is None else self.target
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -174,6 +191,8 @@ class Applied:
         order); None for a database table.
     counts
         The rows of each output y.
+    frame
+        What `Table.apply` made for an output without a target.
     """
 
     rows_in: int
@@ -182,3 +201,4 @@ class Applied:
     unseen: int
     sha256: str | None
     counts: tuple[int, ...]
+    frame: Any = field(default=None, repr=False, compare=False)

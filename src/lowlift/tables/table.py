@@ -384,7 +384,7 @@ class Table:
         """
         with self.stage(draw, output, progress=progress) as written:
             written.commit()
-            return written.applied
+            return replace(written.applied, frame=written.frame)
 
     def stage(
         self,

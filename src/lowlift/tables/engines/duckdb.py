@@ -9,10 +9,14 @@ import secrets
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
@@ -150,6 +154,13 @@ def database_files(path: Path) -> list[Path]:
     return [real, *(real.with_name(real.name + log) for log in logs)]
 
 
+class _Stream:
+    """A polars frame without its type, for which DuckDB would need pyarrow."""
+
+    def __init__(self, frame: Any) -> None:
+        self.__arrow_c_stream__ = frame.__arrow_c_stream__
+
+
 class DuckDB:
     """A table that DuckDB reads (see `Engine`)."""
 
@@ -222,6 +233,8 @@ class DuckDB:
                 import pyarrow as pa
 
                 frame = pa.Table.from_batches([frame])
+            if self.source.library == "polars" and not find_spec("pyarrow"):
+                frame = _Stream(frame)
             self.sandbox.register("source", frame)
 
     def reattach(self) -> None:
@@ -380,6 +393,21 @@ class DuckDB:
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private Parquet file."""
         return spool_rows(self.sandbox, self.table, plan, self.sandbox.folder)
+
+    def numbered(self, plan: RowPlan) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Draw the rows of a plan: the output of each, in order, and its row in the table.
+
+        Nothing is kept but the row.
+        """
+        place = f"row_{secrets.token_hex(8)}"
+        row = DUCKDB.row_number().as_(place)
+        table = exp.select(exp.Star(), row).from_(self.table).subquery("numbered")
+        plan = replace(plan, keep=(place,))
+        with drawing(self.sandbox, table, plan) as (query, values):
+            found = self.sandbox.answer(
+                in_order(query, kept=1), lambda answer: answer.fetchnumpy(), values
+            )
+        return found["y"], found["k0"] - 1
 
     def check_unchanged(self) -> None:
         """Refuse files that changed since the table was opened."""

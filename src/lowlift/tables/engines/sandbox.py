@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -21,6 +21,8 @@ from lowlift.tables.engines import Rows, Values
 from lowlift.tables.engines.private import PrivateFolder
 
 __all__ = ["Sandbox"]
+
+Found = TypeVar("Found")
 
 _MEMORY = "1GB"
 _SIZE = re.compile(r"\d+(\.\d+)?\s*([KMGT]i?)?B", re.IGNORECASE)
@@ -92,8 +94,21 @@ class Sandbox:
         """
         text = query if isinstance(query, str) else DUCKDB.sql(query)
         given = dict(values) if values else None
+        return self._refusing(lambda: self.connection.execute(text, given).fetchall())
+
+    def answer(
+        self,
+        query: Expression,
+        fetch: Callable[[duckdb.DuckDBPyRelation], Found],
+        values: Values | None = None,
+    ) -> Found:
+        """Return what `fetch` makes of the rows of a query, such as a frame; else as `run`."""
+        text, given = DUCKDB.sql(query), dict(values) if values else None
+        return self._refusing(lambda: fetch(self.connection.sql(text, params=given)))
+
+    def _refusing(self, work: Callable[[], Found]) -> Found:
         try:
-            return self._interruptible(lambda: self.connection.execute(text, given).fetchall())
+            return self._interruptible(work)
         except duckdb.Error as error:
             fault = said(error, self.about)
         except UnicodeError:
@@ -101,7 +116,7 @@ class Sandbox:
         # Raised here, so that not even the chain of exceptions holds the original message.
         raise InvalidInput(fault)
 
-    def _interruptible(self, work: Callable[[], Rows]) -> Rows:
+    def _interruptible(self, work: Callable[[], Found]) -> Found:
         """Run a query so that an exception of a signal's handler stops it and is raised here.
 
         In the main thread DuckDB itself would answer a signal, with an error that hides which
@@ -109,7 +124,7 @@ class Sandbox:
         """
         if threading.current_thread() is not threading.main_thread():
             return work()
-        done: Future[Rows] = Future()
+        done: Future[Found] = Future()
 
         def run() -> None:
             try:

@@ -111,7 +111,7 @@ class Spark:
         self.description = source.description
         self.is_steady = isinstance(source, SparkTable) and source.format != "table"
         self._views: list[str] = []
-        self.session, self._owned = _session(source)
+        self.session, self.is_owned = _session(source)
         try:
             with refusing(self.description):
                 self.frame = self._read(source)
@@ -273,7 +273,7 @@ class Spark:
 
     def close(self) -> None:
         """Drop our views; stop a session that we started."""
-        if self._owned:
+        if self.is_owned:
             self.session.stop()
             return
         for name in self._views:

@@ -85,13 +85,19 @@ def open_target(output: Output, engine: Engine) -> Target:
         When its package is not installed.
     """
     target = output.target
+    if target is None and engine.dialect.name != "spark":
+        from lowlift.tables.targets.frames import frame_target
+
+        return frame_target(output, engine)
+    if target is None:
+        return _spark(output, engine)
     if not isinstance(target, str):
         raise InvalidInput(
             f"target must be a file such as safe.csv, or a table; got {type(target).__name__}."
         )
     scheme = target.partition(":")[0].lower() if "://" in target else ""
     if scheme in {"postgresql", "postgres"}:
-        return _postgres(output, engine)
+        return _postgres(output, engine, target)
     if engine.dialect.name == "spark" and "?table=" not in target:
         return _spark(output, engine)
     if scheme or target.startswith("table:"):
@@ -123,8 +129,8 @@ def _spark(output: Output, engine: Engine) -> Target:
     return SparkTarget(output, engine)
 
 
-def _postgres(output: Output, engine: Engine) -> Target:
-    place = parse_postgres(output.target)
+def _postgres(output: Output, engine: Engine, target: str) -> Target:
+    place = parse_postgres(target)
     try:
         from lowlift.tables.targets.postgres import PostgresTarget
     except ModuleNotFoundError as error:

@@ -74,7 +74,7 @@ class DatabaseTarget:
 
     def _open(self, paths: Sequence[Path]) -> Sandbox:
         self.sandbox = Sandbox(
-            [*database_files(self.written_file), *paths], Path(self.output.target).name
+            [*database_files(self.written_file), *paths], Path(self.output.description).name
         )
         self.sandbox.run(attach(self.written_file, "output", read_only=False))
         if self.is_new:  # not readable by others until it is whole and checked
@@ -137,7 +137,9 @@ class DatabaseTarget:
             raise InvalidInput("nothing was written.")
         shown = self.sandbox.run(f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(self._table))}")
         kinds = {row[0]: kind_of(row[1]) for row in shown}
-        yield reading(DUCKDB, Path(self.output.target).name, kinds, self._table, self.sandbox.run)
+        yield reading(
+            DUCKDB, Path(self.output.description).name, kinds, self._table, self.sandbox.run
+        )
 
     def commit(self) -> None:
         """End the transaction; a new file gets its name."""

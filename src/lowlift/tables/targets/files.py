@@ -55,7 +55,7 @@ class FileTarget:
         """Write each output as often as counted, in random order."""
         rows = sum(counts)
         self._create()
-        self.sandbox = Sandbox([self.temporary], Path(self.output.target).name)
+        self.sandbox = Sandbox([self.temporary], self.path.name)
         load_codes(self.sandbox, shuffled_codes(counts, seed))
         self._copy(self.sandbox)
         progress(rows, rows)
@@ -65,7 +65,7 @@ class FileTarget:
         self._create()
         spool = self.engine.spool(plan)
         try:
-            self.sandbox = Sandbox([self.temporary, spool.path], Path(self.output.target).name)
+            self.sandbox = Sandbox([self.temporary, spool.path], self.path.name)
             counts = load_spool(self.sandbox, spool, self.output)
             self._copy(self.sandbox)
         finally:

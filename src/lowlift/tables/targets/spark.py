@@ -21,7 +21,7 @@ from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, RowPlan
 from lowlift.tables.engines.duckdb import digest_of_files
 from lowlift.tables.engines.spark import CSV, Spark, hadoop, local_files, refusing
-from lowlift.tables.outputs import Output
+from lowlift.tables.outputs import Output, OutputColumn
 from lowlift.tables.queries import by_output, named
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
 from lowlift.tables.targets import reading
@@ -49,12 +49,17 @@ class SparkTarget:
         self.output, self.engine = output, engine
         self.session = engine.session
         self.is_committing = False
-        self.place: _Folder | _CatalogTable
-        if output.target.startswith("table:"):
-            self.place = _CatalogTable(output, engine)
+        self.about = output.description
+        #: What was made of an output without a target; None before it is committed.
+        self.frame: DataFrame | None = None
+        self.place: _Folder | _CatalogTable | _Checkpoint
+        if output.target is None:
+            self.place = _Checkpoint(engine)
+        elif output.target.startswith("table:"):
+            self.place = _CatalogTable(output, engine, output.target)
         else:
-            self.place = _Folder(output, engine)
-        with refusing(output.target):
+            self.place = _Folder(output, engine, output.target)
+        with refusing(self.about):
             self.place.refuse_existing()
 
     def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
@@ -63,7 +68,7 @@ class SparkTarget:
         The driver deals the counts to chunks of rows, as a shuffle would; executors shuffle each.
         """
         rows = list(chunks(counts, seed))
-        with refusing(self.output.target):
+        with refusing(self.about):
             files = max(1, sum(counts) // _ROWS_PER_FILE, self._cores())
             frame = self.session.createDataFrame(rows, "y array<int>, n array<int>")
             table = self.engine.view(frame.repartition(min(files, max(len(rows), 1))))
@@ -76,7 +81,7 @@ class SparkTarget:
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
         counts = [0] * len(self.output.columns[0].texts)
-        with refusing(self.output.target), self.engine.drawing(plan) as (query, values):
+        with refusing(self.about), self.engine.drawing(plan) as (query, values):
             # Drawn once: what is counted here is what is written below.
             drawn = self.engine.query(query, values).persist(StorageLevel.DISK_ONLY)
             try:
@@ -95,7 +100,7 @@ class SparkTarget:
         for k, column in enumerate(self.output.columns):
             columns[f"v{k}"] = np.array(column.texts, object)
         shown = [
-            exp.cast(named(f"v{k}", "o"), SPARK.types[c.kind]).as_(c.name, quoted=True)
+            exp.cast(named(f"v{k}", "o"), self._type(c)).as_(c.name, quoted=True)
             for k, c in enumerate(self.output.columns)
         ]
         kept = [
@@ -114,46 +119,55 @@ class SparkTarget:
                 self.engine.query(query.order_by(named("o", "r")) if ordered else query)
             )
 
+    def _type(self, column: OutputColumn) -> str:
+        """Return the type of a column: in a frame, whole numbers are as wide as they came."""
+        came = dict(self.engine.frame.dtypes).get(column.name, "")
+        is_frame = self.output.target is None and column.kind == "integer"
+        return came if is_frame and column.fits(came) else SPARK.types[column.kind]
+
     @contextmanager
     def written(self) -> Iterator[Engine]:
         """Lend what was written, read from its files as texts where it is a CSV."""
-        with refusing(self.output.target):
+        with refusing(self.about):
             frame = self.place.read()
             files = local_files(frame) if isinstance(self.place, _Folder) else []
             kinds = dict.fromkeys(frame.columns, "other")
             table = self.engine.view(frame)
         digest = digest_of_files(files) if files else None
-        yield reading(SPARK, self.output.target, kinds, table, self.engine.fetch, digest)
+        yield reading(SPARK, self.about, kinds, table, self.engine.fetch, digest)
 
     def commit(self) -> None:
-        """Give what was written its name."""
+        """Give what was written its name, or hand out the frame."""
         self.is_committing = True
-        with refusing(self.output.target):
+        with refusing(self.about):
             self.place.publish()
+        if isinstance(self.place, _Checkpoint):
+            self.frame = self.place.read()
 
     def undo(self) -> bool:
         """Take the name away again, and put back what had it."""
+        self.frame = None
         if self.is_committing:
-            with refusing(self.output.target):
+            with refusing(self.about):
                 self.place.undo()
         return True
 
     def discard(self) -> None:
         """Remove what has a temporary name."""
-        with refusing(self.output.target):
+        with refusing(self.about):
             self.place.discard()
 
 
 class _Folder:
     """A folder of Parquet or CSV files, on any file system that Spark reaches."""
 
-    def __init__(self, output: Output, engine: Spark) -> None:
-        place = parse_source(output.target, "spark")
-        self.format = file_format(output.target.rstrip("/"))
+    def __init__(self, output: Output, engine: Spark, target: str) -> None:
+        place = parse_source(target, "spark")
+        self.format = file_format(target.rstrip("/"))
         if self.format is None or not isinstance(place, SparkTable):
             raise InvalidInput(
                 "an output of Spark must end in .parquet or .csv, or be table:NAME; "
-                f"got {output.target!r}."
+                f"got {target!r}."
             )
         self.output, self.session = output, engine.session
         self.inputs = engine.files
@@ -161,7 +175,7 @@ class _Folder:
         if found is None:
             raise InvalidInput("Spark Connect cannot rename folders; write to table:NAME instead.")
         files, configuration = found
-        self.path = files.Path(output.target.rstrip("/"))
+        self.path = files.Path(target.rstrip("/"))
         self.system = self.path.getFileSystem(configuration)
         if self.system.getUri().getScheme() == "file":
             # Java's working directory is the one in which Spark was started.
@@ -227,9 +241,9 @@ class _Folder:
 class _CatalogTable:
     """A table of Spark's catalog."""
 
-    def __init__(self, output: Output, engine: Spark) -> None:
+    def __init__(self, output: Output, engine: Spark, target: str) -> None:
         self.output, self.engine = output, engine
-        *schema, name = split_name(output.target.removeprefix("table:"))
+        *schema, name = split_name(target.removeprefix("table:"))
         self.table, self.temporary = _named(schema, name), _named(schema, temporary_table())
         # No later run drops this after a kill: it is what was published before.
         self.old = _named(schema, f"lowlift_old_{secrets.token_hex(8)}")
@@ -290,6 +304,42 @@ class _CatalogTable:
         for table in (self.temporary, self.old):
             if self._exists(table):
                 self.engine.session.sql(f"DROP TABLE {SPARK.sql(table)}")
+
+
+class _Checkpoint:
+    """A frame whose rows the executors hold, apart from our views and files.
+
+    A checkpoint and not a cache: when an executor is lost a query fails, and nothing is drawn anew.
+    Spark removes it with the last frame that reads it.
+    """
+
+    def __init__(self, engine: Spark) -> None:
+        if engine.is_owned:
+            raise InvalidInput(
+                "a Spark frame must belong to a session that goes on; this one ends with the "
+                "table. Start a session before, or give a target, such as safe.parquet."
+            )
+        self.rows: DataFrame | None = None
+
+    def refuse_existing(self) -> None:
+        """Do nothing: a frame replaces nothing."""
+
+    def write(self, rows: DataFrame) -> None:
+        self.rows = rows.localCheckpoint()
+
+    def read(self) -> DataFrame:
+        if self.rows is None:
+            raise InvalidInput("nothing was written.")
+        return self.rows
+
+    def publish(self) -> None:
+        """Do nothing: `SparkTarget.frame` is the frame."""
+
+    def undo(self) -> None:
+        self.discard()
+
+    def discard(self) -> None:
+        self.rows = None
 
 
 def _shuffled(table: Expression, seed: int | None) -> exp.Select:
