@@ -419,6 +419,9 @@ def test_a_kept_order_keeps_the_index(index):
     source = pd.DataFrame({"x": ["b", "a", "b", "c"], "n": [4, 3, 2, 1]}, index=index)
     frame = released(source, keep=("n",))
     pd.testing.assert_frame_equal(frame, source)
+    before = list(source.index.names)
+    frame.index.names = ["other"] * index.nlevels
+    assert list(source.index.names) == before
     shuffled = released(source, keep=("n",), keep_order=False)
     assert isinstance(shuffled.index, pd.RangeIndex)
     assert shuffled.index.equals(pd.RangeIndex(4))

@@ -96,7 +96,7 @@ def taken(
             name: frame.iloc[:, places[name]].take(rows).reset_index(drop=True) for name in names
         }
     if library == "polars":
-        return {name: frame[name].gather(rows) for name in names}
+        return {name: frame.get_column(name).gather(rows) for name in names}
     return {name: _arrow_taken(frame.column(name), rows) for name in names}
 
 
@@ -114,9 +114,9 @@ def _arrow_taken(column: Any, rows: npt.NDArray[Any]) -> Any:
 
 
 def index_of(frame: Any, rows: npt.NDArray[np.int64]) -> Any:
-    """Return the index of a pandas frame at these rows; the whole one as it is."""
+    """Return the index of a pandas frame at these rows; of all rows in its type, as of a range."""
     if len(rows) == len(frame):
-        return frame.index
+        return frame.index.copy()
     found = frame.index.take(rows)
     return found.remove_unused_levels() if found.nlevels > 1 else found
 
