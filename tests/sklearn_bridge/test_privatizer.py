@@ -264,6 +264,13 @@ def test_frames_come_back_as_what_they_were(wards):
     assert by_lists.tolist() == by_array.tolist()
 
 
+def test_whole_numbers_that_may_be_missing_stay_whole_in_another_library():
+    x = pl.DataFrame({"s": ["a", "b"] * 20, "n": [1, None, 2, 2] * 10})
+    made = LiftPrivatizer("s", bins={"n": "each"}, criterion=ll.LIP(1.0), encoding="values")
+    published = made.set_output(transform="pandas").fit_transform(x)
+    assert str(published["n"].dtype) == "Int64"
+
+
 def test_polars_types_are_kept():
     frame = pl.DataFrame(
         {

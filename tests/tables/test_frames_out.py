@@ -563,6 +563,23 @@ def test_a_frame_is_read_back_before_it_is_handed_out(monkeypatch):
                 table.apply(text_draw(table), Output(None, (codes(),), keep))
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_that_is_changed_meanwhile_comes_back_as_it_was_counted(make, library):
+    source = make(given(), library)
+    with open_table(source) as table:
+        draw = text_draw(table, Channel(np.eye(3, dtype=int)))
+        output = Output(None, (same(table.column("x"), draw.symbols),), ("n",), keep_order=True)
+        if library == "pandas":
+            source.loc[0, "n"] = -1
+            source["x"] = "SECRET123"
+        else:
+            source[0, "n"] = -1
+            source.replace_column(0, pl.Series("x", ["SECRET123"] * ROWS))
+        frame = table.apply(draw, output).frame
+    wanted = given().select(["x", "n"]).to_pylist()
+    assert listed(frame)[1] == [tuple(row.values()) for row in wanted]
+
+
 @pytest.mark.parametrize("library", ["duckdb", "spark"])
 def test_relations_and_spark_have_no_order(make, library):
     with open_table(make(given(), library)) as table:

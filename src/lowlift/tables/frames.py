@@ -1,19 +1,15 @@
 """Frames of pandas, polars and Arrow made of outputs, in the types in which the columns came."""
 
 import contextlib
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.errors import InvalidInput
 from lowlift.tables.outputs import OutputColumn
 
 __all__ = ["dtypes_of", "framed", "index_of", "published_type", "taken"]
-
 
 
 def dtypes_of(frame: Any, library: str) -> dict[str, Any]:

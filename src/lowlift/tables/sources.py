@@ -163,7 +163,7 @@ def _parse_frame(source: Any) -> Frame:
     kind = type(source)
     library = kind.__module__.partition(".")[0].removeprefix("_")
     if kind.__name__ in _FRAMES.get(library, ()):
-        return Frame(source, library, f"{library} {kind.__name__}")
+        return Frame(_own(source, library), library, f"{library} {kind.__name__}")
     if library in _FRAMES and kind.__name__ in {"LazyFrame", "RecordBatchReader", "Scanner"}:
         raise InvalidInput(
             f"a table must be readable more than once; got a {library} {kind.__name__}. "
@@ -173,6 +173,13 @@ def _parse_frame(source: Any) -> Frame:
         "a table must be a path, an address, or a pandas, polars, pyarrow, DuckDB or Spark frame; "
         f"got {kind.__name__}."
     )
+
+
+def _own(frame: Any, library: str) -> Any:
+    """Return a frame that changes to the given one do not reach; both share their data."""
+    if library == "pandas":
+        return frame.copy(deep=False)
+    return frame.clone() if library == "polars" else frame
 
 
 def _parse_text(text: str, engine: str | None) -> Source:

@@ -381,6 +381,21 @@ class Table:
         Guarantee
             Every row that does not leave is written once, its output drawn by the channel's
             integer weights; what was written is read back before it gets its name.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from lowlift import Channel
+        >>> from lowlift.tables import OutputColumn
+        >>> people = pd.DataFrame({"ward": ["a", "b", "a"]}, index=[7, 8, 9])
+        >>> ward = OutputColumn("ward", "text", ("east", "west"))
+        >>> with open_table(people) as table:
+        ...     draw = Draw((table.column("ward"),), Channel([[1, 0], [0, 1]]), ("a", "b"))
+        ...     table.apply(draw, Output(None, (ward,), keep_order=True)).frame
+           ward
+        7  east
+        8  west
+        9  east
         """
         with self.stage(draw, output, progress=progress) as written:
             written.commit()

@@ -181,25 +181,27 @@ def _publish(
             "column alone; nothing was written. Use alip, ldp or alpha, which protect each of them."
         )
     book, files = codebook_of(made, round_to), {} if target is None else _beside(target)
-    with drawn(
-        table, made.encoded, made.spec, target, options, counts=counts, progress=progress
-    ) as (written, receipt):
-        with drafts(_contents(files, made, book, receipt)) as made_files:
-            release, said = made.release, receipt
-            if made_files:  # as they will be there, read from the disk
-                release = Release.from_json(made_files[0].temporary)
-                said = read_receipt(made_files[2].temporary)
-            found = verify_written(
-                release, said, written.found, counts, accept_unchecked=options.accept_unchecked
+    with (
+        drawn(
+            table, made.encoded, made.spec, target, options, counts=counts, progress=progress
+        ) as (written, receipt),
+        drafts(_contents(files, made, book, receipt)) as made_files,
+    ):
+        release, said = made.release, receipt
+        if made_files:  # as they will be there, read from the disk
+            release = Release.from_json(made_files[0].temporary)
+            said = read_receipt(made_files[2].temporary)
+        found = verify_written(
+            release, said, written.found, counts, accept_unchecked=options.accept_unchecked
+        )
+        if not found.is_ok:
+            failed = ", ".join(check.name for check in found.checks if not check.is_ok)
+            raise BoundViolated(
+                f"what was written failed its verification ({failed}); it was removed, and "
+                "nothing is published."
             )
-            if not found.is_ok:
-                failed = ", ".join(check.name for check in found.checks if not check.is_ok)
-                raise BoundViolated(
-                    f"what was written failed its verification ({failed}); it was removed, and "
-                    "nothing is published."
-                )
-            commit(written, made_files, force=options.force)
-            safe = written.frame if target is None else target
+        commit(written, made_files, force=options.force)
+        safe = written.frame if target is None else target
     columns = output_columns(made.encoded, made.spec)
     formulas = () if target is None else formula_warnings(columns, target)
     warnings = (*made.warnings, *formulas, *book.warnings)
