@@ -173,7 +173,7 @@ STEP_PARAMETERS = [
 @pytest.mark.parametrize(("step", "parameter"), STEP_PARAMETERS)
 def test_steps_refuse_wrong_types(step, parameter, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    optional = {"options", "encoding", "round_to", "bins"}
+    optional = {"options", "encoding", "round_to", "bins", "target"}
     for name, wrong in WRONG.items():
         if wrong is None and parameter in optional:
             continue
@@ -227,7 +227,7 @@ def test_read_joint_takes_bins_in_every_form(bins):
         (lambda: ll.Partition([1, 2]), r"block 0 is a int"),
         (lambda: ll.subset_merging(JOINT, ll.LIP), r"Write LIP\(0\.5\)"),
         (
-            lambda: workflow.sanitize(pd.DataFrame(TITANIC), SIMPLE, ll.LIP(2.0), None),
+            lambda: workflow.sanitize(pd.DataFrame(TITANIC), SIMPLE, ll.LIP(2.0), 3),
             "target must be",
         ),
         (

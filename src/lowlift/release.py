@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -252,6 +253,27 @@ class Release:
             accept_unchecked=accept_unchecked,
         )
         return apply_to_frame(table, self, options, engine=engine)[0]
+
+    def apply_one(
+        self,
+        record: Mapping[str, Any],
+        *,
+        id: Any = None,  # noqa: A002 (as in the options of every way to publish)
+        key: bytes | None = None,
+        unseen: str = "error",
+    ) -> dict[str, Any] | None:
+        """Return what is published for one record, where it is collected.
+
+        The first call makes the tables of `lowlift.records.OneRecord`, which has the parameters
+        and the guarantee; the next ones take some microseconds and load no solver.
+        """
+        return self._one_record.draw(record, id=id, key=key, unseen=unseen)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _one_record(self) -> Any:
+        from lowlift.records import OneRecord
+
+        return OneRecord(self)
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file: atomically, and readable by its owner only (it has P_SX).

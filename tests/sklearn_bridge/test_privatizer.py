@@ -408,7 +408,7 @@ def test_in_a_pipeline_a_search_and_a_column_transformer(people):
             {"bins": {"floor": "each", "ward": "each"}},
             "only columns of numbers or dates may have bins",
         ),
-        ({"bins": {"floor": "each", "roof": "each"}}, "bins are given for 'roof'"),
+        ({"bins": {"floor": "each", "roof": "each"}}, "'roof' is neither"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_the_way_out(people, parameters, message):
