@@ -7,6 +7,8 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -240,3 +242,26 @@ def test_rows_of_a_pandas_frame_are_read_as_duckdb_reads_the_frame():
     (time,) = (read for column, read in readers if column.name == "time")
     for value, expected in zip(frame["time"].to_numpy(), found.symbols, strict=True):
         assert Column("time", "timestamp", Calendar("day")).label_of(time(value)) == expected[-2]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_frame_drawn_at_once_is_its_records_drawn_one_by_one(library):
+    rows = [
+        {"id": f"p{k}", "age": k % 90, "region": "news"[k % 4], "ill": k % 7 < 3}
+        for k in range(360)
+    ]
+    frame = pa.Table.from_pylist(rows)
+    frame = {"pandas": frame.to_pandas, "polars": lambda: pl.from_arrow(frame)}.get(
+        library, lambda: frame
+    )()
+    schema = ll.Schema("ill", ["age", "region"], {"age": "width:15"})
+    joint = ll.read_joint(frame, schema)
+    release = ll.Release.of(joint, neighbours(joint), ll.LIP(5.0))
+    safe = release.apply(frame, id="id", key=KEY, keep=["id"], accept_uncovered=True)
+    safe = safe.to_pylist() if library == "pyarrow" else pl.DataFrame(safe).to_dicts()
+    one = OneRecord(release)
+    assert {record.pop("id"): record for record in safe} == {
+        row["id"]: one.draw({"age": row["age"], "region": row["region"]}, id=row["id"], key=KEY)
+        for row in rows
+    }
+    assert {record["age"] for record in safe} == {f"[{k}, {k + 15})" for k in range(0, 90, 15)}
