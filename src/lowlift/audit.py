@@ -1,6 +1,7 @@
 """The verdict on any channel, exact; knows none of the solvers."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -10,11 +11,23 @@ import numpy.typing as npt
 
 from lowlift.channel import Channel, check_pair
 from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
+from lowlift.display import MOST, card
+from lowlift.guarantees import FAILS, HOLDS, promise_in_full, verdict_word
 from lowlift.joint import Joint, Label, check_joint
 from lowlift.kernels.lift import log_or_minus_inf, most_extreme
 from lowlift.measures import information_x, normalized
+from lowlift.wording import cell, counted, percent, shown, times
 
-__all__ = ["Audit", "Judged", "Leakage", "Worst", "audit", "high_risk", "risky_symbols"]
+__all__ = [
+    "Audit",
+    "Judged",
+    "Leakage",
+    "Worst",
+    "audit",
+    "audit_card",
+    "high_risk",
+    "risky_symbols",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -162,6 +175,10 @@ class Audit(Judged):
             f"(leakage {self.min_lift_leakage:.4f} below, {self.max_lift_leakage:.4f} above)"
         )
 
+    def _repr_html_(self) -> str:
+        """Return verdict, numbers and the first outputs, as a notebook shows them."""
+        return audit_card(self, f"Audit of {self.criterion}")
+
 
 def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     """Judge a channel by a criterion, exactly for the built-in ones.
@@ -234,3 +251,39 @@ def high_risk(joint: Joint, criterion: Criterion) -> tuple[Label, ...]:
     ('a', 'b')
     """
     return tuple(joint.x_labels[x] for x in np.flatnonzero(risky_symbols(joint, criterion)))
+
+
+def audit_card(
+    found: Audit, title: str, facts: Iterable[tuple[str, str]] = (), *, holds: bool = True
+) -> str:
+    """Return an audit as HTML; with `holds` False, something else than its outputs breaks it."""
+    is_kept = found.is_satisfied and holds
+    word = verdict_word(found.criterion, found.is_certified, is_kept)
+    labels, n_y = found.channel.y_labels, found.channel.n_y
+    rows = [
+        (
+            cell(shown(labels[y])),
+            percent(float(found.p_y[y])),
+            times(found.lift[:, y].min()),
+            times(found.lift[:, y].max()),
+            "yes" if found.allowed[y] else "no",
+        )
+        for y in range(min(MOST, n_y))
+    ]
+    return card(
+        title,
+        word=word,
+        tone={HOLDS: "good", FAILS: "bad"}.get(word, "plain"),
+        text=promise_in_full(found.criterion, is_kept),
+        facts=[
+            ("Information kept", f"{percent(found.nmi)} (NMI {found.nmi:.4f})"),
+            *facts,
+            ("Largest lift", times(found.lift.max())),
+            ("Smallest lift", times(found.lift.min())),
+            ("Values that break the bound", f"{len(found.violations):,} of {n_y:,}"),
+            ("Sizes", f"|S| = {found.joint.n_s:,}, |X| = {found.joint.n_x:,}, |Y| = {n_y:,}"),
+        ],
+        head=("output", "P(y)", "smallest lift", "largest lift", "allowed"),
+        rows=rows,
+        left_off=f"and {counted(n_y - MOST, 'more output')}" if n_y > MOST else "",
+    )

@@ -24,12 +24,15 @@ from lowlift.arguments import check_instance
 from lowlift.classes import Classes
 from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
+from lowlift.display import card
 from lowlift.errors import InvalidInput
 from lowlift.files import read_json, refuse_unknown
+from lowlift.guarantees import stopped_note
 from lowlift.joint import Joint, check_joint
 from lowlift.kernels.compilation import prepare
 from lowlift.polytope import Polytope
 from lowlift.proving import coordinate_bounds, prove_floor
+from lowlift.rounding import ceiling, percent_at_most
 from lowlift.threads import cores
 
 __all__ = [
@@ -114,6 +117,27 @@ class Certificate:
         known = {"format": _FORMAT, "version": _VERSION, **certificate.to_dict()}
         refuse_unknown(saved, known, Path(path).name)
         return certificate
+
+    @property
+    def proven(self) -> str:
+        """The bound in words, rounded up."""
+        share = percent_at_most(self.upper_bound) if self.upper_bound < math.inf else "100%"
+        return f"at most {share}" + (" for merging" if self.scope == "partitions" else "")
+
+    def _repr_html_(self) -> str:
+        """Return the bound and how it was proven, as a notebook shows them."""
+        gap = "not known" if math.isnan(self.gap) else ceiling(self.gap)
+        return card(
+            f"Certificate for all {self.scope}",
+            word="optimal" if self.is_optimal else "not proven optimal",
+            tone="good" if self.is_optimal else "plain",
+            text=stopped_note(self) or "",
+            facts=[
+                ("Proven", f"{self.proven} of the information is kept (NMI)"),
+                ("Bound less what the release keeps", gap),
+                ("Nodes of branch and bound", f"{self.nodes:,}"),
+            ],
+        )
 
 
 def _whole(saved: Any) -> int:

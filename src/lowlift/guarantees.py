@@ -2,12 +2,19 @@
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from lowlift.certificates import Certificate
 from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.rounding import at_least, at_most, ceiling, expm1_at_most, floor
 
-__all__ = ["MORE_TIME", "guarantee_of", "stopped_note"]
+if TYPE_CHECKING:
+    from lowlift.certificates import Certificate
+
+__all__ = ["MORE_TIME", "guarantee_of", "promise_in_full", "stopped_note", "verdict_word"]
+
+#: The words of a verdict.
+HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
+EMPTY = "Nothing is bounded"
 
 #: How the advice on a search that was stopped begins.
 MORE_TIME = "More time may keep more:"
@@ -35,8 +42,50 @@ as likely as it was before
     return f"{_promise(criterion)} {_READER}"
 
 
+def promise_in_full(criterion: Criterion, holds: bool) -> str:
+    """Return the promise in the codebook's words, or that there is none.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import MaxLift
+    >>> print(promise_in_full(MaxLift(0.5), holds=False))
+    Asked for, but not kept: No published value makes any sensitive value more than 1.649 times \
+as likely as it was before. How much less is not bounded.
+    """
+    if not isinstance(criterion, BuiltIn):
+        return "What this criterion bounds is known to whoever wrote it."
+    words = _promise(criterion)
+    return words if holds else f"Asked for, but not kept: {words}"
+
+
+def verdict_word(criterion: Criterion, is_certified: bool, holds: bool) -> str:
+    """Return the verdict in a few words."""
+    if not is_certified:
+        return UNPROVEN
+    if not holds:
+        return FAILS
+    return EMPTY if is_empty(criterion) else HOLDS
+
+
+def is_empty(criterion: Criterion) -> bool:
+    """Return whether every release satisfies the criterion.
+
+    Examples
+    --------
+    >>> is_empty(L1Lift(math.inf, 2.0)), is_empty(L1Lift(math.inf, 0.5))
+    (True, False)
+    """
+    if not isinstance(criterion, BuiltIn) or math.isfinite(criterion.lower):
+        return False
+    if isinstance(criterion, L1Lift):  # two distributions differ by 2 at most
+        return criterion.upper >= math.log(3)
+    if isinstance(criterion, AlphaLift) and criterion.alpha == 1:  # lifts average to 1
+        return True
+    return math.isinf(criterion.upper)
+
+
 def stopped_note(
-    certificate: Certificate | None, more: str = "a time limit of {seconds} s"
+    certificate: "Certificate | None", more: str = "a time limit of {seconds} s"
 ) -> str | None:
     """Return a sentence on a search that was stopped; None for one that ended by itself.
 
@@ -49,6 +98,7 @@ def stopped_note(
 
     Examples
     --------
+    >>> from lowlift.certificates import Certificate
     >>> stopped = Certificate("mechanisms", 0.743, False, 0.258, stopped_after=20.0)
     >>> print(stopped_note(stopped, "--time-limit {seconds}"))
     The search stopped after 20 s: NMI 0.485, proven bound 0.743, gap 0.258. More time may keep \

@@ -10,9 +10,11 @@ from typing import Any, Self, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.display import MOST, card
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
 from lowlift.labels import Label, check_labels, labels_in
+from lowlift.wording import cell, counted, percent, shown, times
 
 __all__ = ["Joint", "Label", "as_table", "check_joint", "check_labels"]
 
@@ -338,6 +340,25 @@ class Joint:
         """Return sum_k weights[k] counts[:, members[k]] as Python integers, one per s."""
         rows = self.counts[:, list(members)].tolist()
         return [sum(n * w for n, w in zip(row, weights, strict=True)) for row in rows]
+
+    def _repr_html_(self) -> str:
+        """Return sizes and the first symbols of X, as a notebook shows them."""
+        rows = [
+            (cell(shown(label)), percent(float(p)), times(column.min()), times(column.max()))
+            for label, p, column in zip(self.x_labels[:MOST], self.p_x, self.lift.T, strict=False)
+        ]
+        return card(
+            "Joint distribution of S and X",
+            facts=[
+                ("Sizes", f"|S| = {self.n_s:,}, |X| = {self.n_x:,}"),
+                ("H(X)", f"{self.entropy_x:.4g} nats"),
+                ("Largest lift", times(self.lift.max())),
+                ("Smallest lift", times(self.lift.min())),
+            ],
+            head=("symbol of X", "P(x)", "smallest lift", "largest lift"),
+            rows=rows,
+            left_off=f"and {counted(self.n_x - MOST, 'more symbol')}" if self.n_x > MOST else "",
+        )
 
 
 def _drop_or_refuse(

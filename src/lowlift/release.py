@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.audit import Audit, audit
+from lowlift.audit import Audit, audit, audit_card
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion, from_dict, to_dict
@@ -367,6 +367,20 @@ class Release:
         is_values = table is not None and table.get("encoding") == "values"
         is_encoded = saved["version"] != _BEFORE_ENCODING or not is_values
         return replace(release, table=table, is_encoded=is_encoded)
+
+    def _repr_html_(self) -> str:
+        """Return verdict, bound and the first outputs, as a notebook shows them."""
+        return release_card(self)
+
+
+def release_card(
+    release: Release, facts: Iterable[tuple[str, str]] = (), *, holds: bool = True
+) -> str:
+    """Return a release as HTML; with `holds` False, something else than its outputs breaks it."""
+    by = f" by {release.mechanism}" if release.mechanism else ""
+    proven = [] if release.certificate is None else [("Proven", release.certificate.proven)]
+    title = f"Release{by} under {release.criterion}"
+    return audit_card(release.audit, title, [*proven, *facts], holds=holds)
 
 
 def _check_stored_audit(recomputed: Audit, stored: Any, name: str) -> None:

@@ -13,9 +13,12 @@ import numpy.typing as npt
 
 from lowlift.arguments import check_callable
 from lowlift.criteria import Criterion, check_criterion
+from lowlift.display import MOST, card
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint, check_joint
 from lowlift.release import Release
+from lowlift.rounding import percent_at_most
+from lowlift.wording import counted, percent
 
 __all__ = ["Mechanism", "Tradeoff", "tradeoff"]
 
@@ -82,6 +85,31 @@ class Tradeoff:
                 words = dict(zip(names, row.item(), strict=True))
                 words["criterion"] = str(self.criteria[words["criterion"]])
                 writer.writerow(words.values())
+
+    def _repr_html_(self) -> str:
+        """Return the first releases, as a notebook shows them."""
+        rows = [
+            (
+                str(self.criteria[row["criterion"]]),
+                "yes" if row["is_satisfied"] else "no",
+                percent(float(row["nmi"])),
+                "" if math.isnan(row["upper_bound"]) else percent_at_most(row["upper_bound"]),
+                f"{row['max_lift_leakage']:.3f}",
+                f"{row['min_lift_leakage']:.3f}",
+            )
+            for row in self.rows[:MOST]
+        ]
+        more = len(self.rows) - MOST
+        return card(
+            f"Trade-off: {counted(len(self.rows), 'release')}",
+            facts=[
+                ("Criteria", f"{len(self.criteria):,}"),
+                ("Bound holds", f"{int(self.rows['is_satisfied'].sum()):,} of {len(self.rows):,}"),
+            ],
+            head=("bound", "holds", "kept", "proven at most", "leakage above", "leakage below"),
+            rows=rows,
+            left_off=f"and {counted(more, 'more release')}" if more > 0 else "",
+        )
 
 
 def tradeoff(

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from lowlift.audit import Audit
 from lowlift.criteria import AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
-from lowlift.guarantees import guarantee_of
+from lowlift.guarantees import EMPTY, FAILS, HOLDS, UNPROVEN, promise_in_full
+from lowlift.guarantees import verdict_word as _word
 from lowlift.report.notions import Ends, closeness, ends_of
 from lowlift.report.records import Number, Verdict
 from lowlift.report.wording import counted, joined, percent, times
@@ -21,8 +22,6 @@ __all__ = [
     "with_uncovered",
 ]
 
-HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
-EMPTY = "Nothing is bounded"
 BEYOND = "Not for all that was published"
 _TONES = {HOLDS: "good", FAILS: "bad", UNPROVEN: "plain", EMPTY: "plain", BEYOND: "bad"}
 _NOTHING = "This bound is always kept, whatever is published: it promises nothing."
@@ -62,23 +61,6 @@ times as likely as it was'
     return _on_average(criterion)
 
 
-def is_empty(criterion: Criterion) -> bool:
-    """Return whether every release satisfies the criterion.
-
-    Examples
-    --------
-    >>> is_empty(L1Lift(math.inf, 2.0)), is_empty(L1Lift(math.inf, 0.5))
-    (True, False)
-    """
-    if not isinstance(criterion, BuiltIn) or math.isfinite(criterion.lower):
-        return False
-    if isinstance(criterion, L1Lift):  # two distributions differ by 2 at most
-        return criterion.upper >= math.log(3)
-    if isinstance(criterion, AlphaLift) and criterion.alpha == 1:  # lifts average to 1
-        return True
-    return math.isinf(criterion.upper)
-
-
 def _on_average(criterion: Criterion) -> str:
     lower, upper = criterion.lower, criterion.upper
     share = closeness(criterion)
@@ -95,14 +77,6 @@ def _on_average(criterion: Criterion) -> str:
         words = " or ".join(sides)
         return f"seeing a published value makes the sensitive values, on average, no {words}"
     return "what a published value tells stays within the bound that was asked for"
-
-
-def promise_in_full(criterion: Criterion, holds: bool) -> str:
-    """Return the promise in the codebook's words, or that there is none."""
-    if not isinstance(criterion, BuiltIn):
-        return "What this criterion bounds is known to whoever wrote it."
-    words = guarantee_of(criterion).partition(" This holds for a reader")[0]
-    return words if holds else f"Asked for, but not kept: {words}"
 
 
 def _measured(audit: Audit) -> str:
@@ -202,14 +176,6 @@ def curve_verdict(raw: Audit, names: Sequence[str], how_many: int) -> Verdict:
         "loose. Each was audited exactly."
     )
     return Verdict("Trade-off", "plain", sentence, detail, ())
-
-
-def _word(criterion: Criterion, is_certified: bool, holds: bool) -> str:
-    if not is_certified:
-        return UNPROVEN
-    if not holds:
-        return FAILS
-    return EMPTY if is_empty(criterion) else HOLDS
 
 
 def _capital(text: str) -> str:

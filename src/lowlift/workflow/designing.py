@@ -10,7 +10,7 @@ from lowlift.criteria import Criterion
 from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
 from lowlift.joint import Joint
 from lowlift.measures import bayes_vulnerability
-from lowlift.release import Release
+from lowlift.release import Release, release_card
 from lowlift.sampling import LiftIntervals, lift_intervals
 from lowlift.tables import Schema
 from lowlift.workflow.cautions import cautions
@@ -65,6 +65,10 @@ class Design:
         """Whether the bound holds for what is published, and for each sensitive column."""
         parts = (self.release.audit, *(a for _, a in self.columns))
         return all(part.is_satisfied for part in parts)
+
+    def _repr_html_(self) -> str:
+        """Return the release as a notebook shows it, judged for each sensitive column too."""
+        return release_card(self.release, holds=self.is_satisfied)
 
 
 def audit_table(

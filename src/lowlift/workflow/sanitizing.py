@@ -11,7 +11,7 @@ from lowlift.codebook import Codebook
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.files import check_writable
-from lowlift.release import Release
+from lowlift.release import Release, release_card
 from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.formulas import formula_warnings
 from lowlift.workflow.applying import Options, drawn, output_columns
@@ -69,6 +69,12 @@ class Sanitized:
         from lowlift.workflow.reporting import report_of
 
         return report_of(self, **options)
+
+    def _repr_html_(self) -> str:
+        """Return what was published, as a notebook shows it."""
+        rows = ("Rows published", f"{self.receipt.rows_out:,} of {self.receipt.rows_in:,}")
+        is_kept = self.design.is_satisfied and self.verification.is_ok
+        return release_card(self.design.release, [rows], holds=is_kept)
 
 
 def codebook_of(made: Design, round_to: float | None = None) -> Codebook:
