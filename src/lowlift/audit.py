@@ -4,19 +4,23 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lowlift.channel import Channel, check_pair
 from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
+from lowlift.criteria.pointwise import ends_of
 from lowlift.display import MOST, card
 from lowlift.guarantees import FAILS, HOLDS, promise_in_full, verdict_word
 from lowlift.joint import Joint, Label, check_joint
 from lowlift.kernels.lift import log_or_minus_inf, most_extreme
 from lowlift.measures import information_x, normalized
 from lowlift.wording import cell, counted, percent, shown, times
+
+if TYPE_CHECKING:
+    from lowlift.figures import Picture
 
 __all__ = [
     "Audit",
@@ -178,6 +182,18 @@ class Audit(Judged):
     def _repr_html_(self) -> str:
         """Return verdict, numbers and the first outputs, as a notebook shows them."""
         return audit_card(self, f"Audit of {self.criterion}")
+
+    def plot(self) -> "Picture":
+        """Draw the log-lifts, S by Y, as a heat map; cells that break the bound are outlined.
+
+        Raises
+        ------
+        MissingExtra
+            Without matplotlib.
+        """
+        from lowlift.figures.lifts import lift_picture
+
+        return lift_picture(self, f"Lifts under {self.criterion}", *ends_of(self.criterion))
 
 
 def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from lowlift.files import read_json, refuse_unknown, refusing_damage, write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
 from lowlift.tables.schema import Schema, Spec
+
+if TYPE_CHECKING:
+    from lowlift.figures import Picture
 
 __all__ = ["Release"]
 
@@ -371,6 +374,10 @@ class Release:
     def _repr_html_(self) -> str:
         """Return verdict, bound and the first outputs, as a notebook shows them."""
         return release_card(self)
+
+    def plot(self) -> "Picture":
+        """Draw the log-lifts of what is published, S by Y; see `Audit.plot`."""
+        return self.audit.plot()
 
 
 def release_card(

@@ -5,20 +5,27 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lowlift.arguments import check_callable
 from lowlift.criteria import Criterion, check_criterion
+from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.display import MOST, card
-from lowlift.errors import InvalidInput
+from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.joint import Joint, check_joint
 from lowlift.release import Release
 from lowlift.rounding import percent_at_most
 from lowlift.wording import counted, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lowlift.figures import Picture
+    from lowlift.figures.tradeoffs import Point
 
 __all__ = ["Mechanism", "Tradeoff", "tradeoff"]
 
@@ -110,6 +117,79 @@ class Tradeoff:
             rows=rows,
             left_off=f"and {counted(more, 'more release')}" if more > 0 else "",
         )
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return one row per release, with the criterion in words and its budget as numbers.
+
+        Returns
+        -------
+        A frame with the fields of `rows`, and after the criterion ``epsilon`` (the whole budget in
+        nats) and ``lambda`` (the lower side's share of it; NaN for a criterion of one budget).
+
+        Raises
+        ------
+        MissingExtra
+            Without pandas.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("pandas is needed: pip install 'lowlift[sklearn]'") from error
+        frame = pd.DataFrame({name: self.rows[name] for name in self.rows.dtype.names or ()})
+        asked = [self.criteria[k] for k in self.rows["criterion"]]
+        frame["criterion"] = pd.Series([str(criterion) for criterion in asked], dtype="str")
+        place = frame.columns.get_loc("criterion")
+        frame.insert(place + 1, "epsilon", np.array([epsilon_of(c) for c in asked], np.float64))
+        frame.insert(place + 2, "lambda", np.array([split_of(c) for c in asked], np.float64))
+        return frame
+
+    def plot(self) -> "Picture":
+        """Draw what is kept and what leaks over the budget: means over the joints.
+
+        Raises
+        ------
+        MissingExtra
+            Without matplotlib.
+        """
+        from lowlift.figures import Curve, Picture
+        from lowlift.figures.charts import figure_svg
+        from lowlift.figures.tradeoffs import curve_panels
+
+        points = self._points()
+        panels = curve_panels(points)
+        bounds = np.array([point.upper_bound for point in points])
+        if np.isfinite(bounds).any():
+            epsilons = np.array([point.epsilon for point in points])
+            proven = Curve("proven bound", epsilons, bounds, "tick", 0)
+            panels[0] = replace(panels[0], curves=(*panels[0].curves, proven))
+        title = "Privacy-utility trade-off"
+        return Picture(title, figure_svg(panels, title))
+
+    def _points(self) -> "list[Point]":
+        """Return the means over the joints, one point per criterion."""
+        from lowlift.figures.tradeoffs import Point
+
+        names = ("nmi", "upper_bound", "min_lift_leakage", "max_lift_leakage", "seconds")
+        means = {name: self.mean(name) for name in names}
+        holds = self.mean("is_satisfied") == 1
+        return [
+            Point(
+                mechanism=_notion(criterion),
+                criterion=str(criterion),
+                split=split_of(criterion),
+                epsilon=epsilon_of(criterion),
+                is_satisfied=bool(holds[k]),
+                **{name: float(values[k]) for name, values in means.items()},
+            )
+            for k, criterion in enumerate(self.criteria)
+        ]
+
+
+def _notion(criterion: Criterion) -> str:
+    """Return the kind of a criterion, which its budgets are not part of."""
+    alpha = getattr(criterion, "alpha", None)
+    name = type(criterion).__name__
+    return name if alpha is None else f"{name}, alpha {alpha:g}"
 
 
 def tradeoff(

@@ -27,7 +27,9 @@ __all__ = [
     "Criterion",
     "HalfSpaces",
     "budget",
+    "epsilon_of",
     "split_budget",
+    "split_of",
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -193,6 +195,37 @@ class BuiltIn(ABC):
         within = (low <= low_inner) & (high <= high_inner)
         beyond = (low > low_outer) | (high > high_outer)
         return within, beyond
+
+
+def epsilon_of(criterion: Criterion) -> float:
+    """Return the whole budget in nats: both sides of a criterion that has two.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP, LIP, MaxLift
+    >>> epsilon_of(ALIP(0.5, 1.0)), epsilon_of(LIP(0.5)), epsilon_of(MaxLift(2.0))
+    (1.5, 0.5, 2.0)
+    """
+    if isinstance(criterion, BuiltIn) and "epsilon" in criterion.parameters():
+        return criterion.parameters()["epsilon"]
+    return math.fsum(side for side in (criterion.lower, criterion.upper) if side < math.inf)
+
+
+def split_of(criterion: Criterion) -> float:
+    """Return the lower side's share of `epsilon_of`; NaN for a criterion of one budget.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP, LIP
+    >>> split_of(ALIP(0.5, 1.5)), split_of(LIP(0.5))
+    (0.25, nan)
+    """
+    if isinstance(criterion, BuiltIn) and "epsilon" in criterion.parameters():
+        return math.nan
+    sides = criterion.lower, criterion.upper
+    if math.inf in sides:
+        return math.nan
+    return sides[0] / sum(sides) if sum(sides) else 0.5
 
 
 @lru_cache(maxsize=4096)

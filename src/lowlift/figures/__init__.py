@@ -10,12 +10,14 @@ from lowlift.figures.heatmaps import colour_limit, heat_map_svg
 from lowlift.figures.legends import LegendEntry, legend
 from lowlift.figures.palette import COLOURS
 from lowlift.figures.panels import Curve, Panel
+from lowlift.figures.pictures import Picture
 
 __all__ = [
     "COLOURS",
     "Curve",
     "LegendEntry",
     "Panel",
+    "Picture",
     "bar_chart_svg",
     "colour_limit",
     "figure_files",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["figure_files", "panel_svg"]
+__all__ = ["figure_files", "figure_svg", "panel_svg"]
 
 _TICKS: dict[str, Any] = {"colors": INK, "labelsize": 9, "labelfontfamily": "sans-serif"}
 _TICKS |= {"direction": "out", "length": 3, "width": 0.8, "pad": 3, "top": False, "right": False}
@@ -70,6 +70,20 @@ def figure_files(panels: Sequence[Panel], title: str) -> tuple[str, bytes]:
     MissingExtra
         Without matplotlib.
     """
+    figure = _whole(panels, title)
+    text = ET.tostring(svg_of(figure, title, title), encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n', png_of(figure)
+
+
+def figure_svg(panels: Sequence[Panel], title: str) -> str:
+    """Return a whole figure as an ``<svg>`` element that is as wide as the page lets it be."""
+    root = svg_of(_whole(panels, title), title, title)
+    del root.attrib["width"], root.attrib["height"]
+    return ET.tostring(root, encoding="unicode")
+
+
+def _whole(panels: Sequence[Panel], title: str) -> "Figure":
+    """Return the panels with one title and one legend."""
     if not panels:
         raise InvalidInput("panels must not be empty.")
     columns = 2 if len(panels) == 4 else min(len(panels), 3)
@@ -83,8 +97,7 @@ def figure_files(panels: Sequence[Panel], title: str) -> tuple[str, bytes]:
     below = add_legend(figure, entries_of(panels))
     above = 0.25 * (1 + heading.count("\n"))
     figure.set_size_inches(max(width, below[0]), height + above + below[1])
-    text = ET.tostring(svg_of(figure, title, title), encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n', png_of(figure)
+    return figure
 
 
 def _figure(width: float, height: float) -> "Figure":

@@ -2,12 +2,12 @@
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import NamedTuple
 
 import numpy as np
 
 from lowlift.audit import Audit
-from lowlift.criteria import LDP, BuiltIn, Chi2Lift, Criterion, L1Lift
+from lowlift.criteria import LDP, Chi2Lift, Criterion, L1Lift
+from lowlift.criteria.pointwise import Ends, ends_of
 from lowlift.measures import bayes_vulnerability
 from lowlift.report.records import Table
 from lowlift.report.wording import percent, times
@@ -16,31 +16,6 @@ from lowlift.rounding import at_least, at_most
 __all__ = ["Ends", "closeness", "ends_of", "notions", "promised_notions"]
 
 _NOT = "not bounded"
-
-
-class Ends(NamedTuple):
-    """How far a criterion bounds every lift, in nats; inf where it does not."""
-
-    lower: float
-    upper: float
-
-
-def ends_of(criterion: Criterion) -> Ends:
-    """Return the bounds on single lifts that follow from a criterion, whatever P(s) is.
-
-    Examples
-    --------
-    >>> from lowlift.criteria import ALIP, MaxLift
-    >>> ends_of(ALIP(0.5, 1.0)), ends_of(LDP(1.0)), ends_of(MaxLift(2.0))
-    (Ends(lower=0.5, upper=1.0), Ends(lower=1.0, upper=1.0), Ends(lower=inf, upper=2.0))
-    """
-    if isinstance(criterion, LDP):
-        return Ends(criterion.epsilon, criterion.epsilon)
-    if isinstance(criterion, BuiltIn) and criterion.is_box:
-        lower, upper = criterion.lower, criterion.upper
-        # Lifts average to 1: none can be above alone, or below alone.
-        return Ends(0.0, 0.0) if 0 in {lower, upper} else Ends(lower, upper)
-    return Ends(math.inf, math.inf)
 
 
 def closeness(criterion: Criterion) -> float:

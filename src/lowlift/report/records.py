@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lowlift.figures.tradeoffs import Point
+
 __all__ = ["Limit", "Number", "Origin", "Point", "Publication", "Table", "Verdict"]
 
 
@@ -88,22 +90,3 @@ class Publication:
         if self.draws.startswith("seeded"):
             found.append("values were drawn by a seed, and who knows it can undo them")
         return "; ".join(found)
-
-
-@dataclass(frozen=True)
-class Point:
-    """One release of a sweep."""
-
-    mechanism: str
-    criterion: str
-    #: The lower side's share of epsilon; NaN for a criterion of one budget.
-    split: float
-    epsilon: float
-    nmi: float
-    upper_bound: float
-    min_lift_leakage: float
-    max_lift_leakage: float
-    is_satisfied: bool
-    seconds: float
-    #: Whether the search was stopped before it ended by itself.
-    is_stopped: bool = False

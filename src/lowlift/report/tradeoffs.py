@@ -4,10 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from lowlift.criteria import BuiltIn, Criterion
-from lowlift.figures.panels import Curve, Panel
+from lowlift.criteria.protocol import epsilon_of, split_of
+from lowlift.figures.tradeoffs import curve_panels
 from lowlift.report.records import Point, Table
 from lowlift.report.wording import percent
 from lowlift.rounding import percent_at_most
@@ -28,74 +26,6 @@ class Mark(NamedTuple):
     min_lift_leakage: float
     max_lift_leakage: float
     holds: bool
-
-
-def epsilon_of(criterion: Criterion) -> float:
-    """Return the whole budget in nats: both sides of a criterion that has two.
-
-    Examples
-    --------
-    >>> from lowlift.criteria import ALIP, LIP, MaxLift
-    >>> epsilon_of(ALIP(0.5, 1.0)), epsilon_of(LIP(0.5)), epsilon_of(MaxLift(2.0))
-    (1.5, 0.5, 2.0)
-    """
-    if isinstance(criterion, BuiltIn) and "epsilon" in criterion.parameters():
-        return criterion.parameters()["epsilon"]
-    return math.fsum(side for side in (criterion.lower, criterion.upper) if side < math.inf)
-
-
-def split_of(criterion: Criterion) -> float:
-    """Return the lower side's share of `epsilon_of`; NaN for a criterion of one budget.
-
-    Examples
-    --------
-    >>> from lowlift.criteria import ALIP, LIP
-    >>> split_of(ALIP(0.5, 1.5)), split_of(LIP(0.5))
-    (0.25, nan)
-    """
-    if isinstance(criterion, BuiltIn) and "epsilon" in criterion.parameters():
-        return math.nan
-    sides = criterion.lower, criterion.upper
-    if math.inf in sides:
-        return math.nan
-    return sides[0] / sum(sides) if sum(sides) else 0.5
-
-
-def _series(points: Sequence[Point]) -> dict[str, list[Point]]:
-    """Return the points by their label in the legend, by rising budget."""
-    splits = {point.split for point in points if not math.isnan(point.split)}
-    found: dict[str, list[Point]] = {}
-    for point in sorted(points, key=lambda point: point.epsilon):
-        is_plain = len(splits) < 2 or math.isnan(point.split)
-        label = point.mechanism if is_plain else f"{point.mechanism}, split {point.split:g}"
-        found.setdefault(label, []).append(point)
-    order = dict.fromkeys(point.mechanism for point in points)
-    names = list(order)
-    return dict(sorted(found.items(), key=lambda item: names.index(item[1][0].mechanism)))
-
-
-def curve_panels(points: Sequence[Point], mark: Mark | None) -> list[Panel]:
-    """Return utility and leakages over the budget, one curve per mechanism."""
-    panels = []
-    for quantity, title, words in (
-        ("nmi", "Information kept (NMI)", "NMI, I(X;Y)/H(X)"),
-        ("max_lift_leakage", "Leakage above: log of the largest lift", "nats"),
-        ("min_lift_leakage", "Leakage below: −log of the smallest lift", "nats"),
-    ):
-        curves = []
-        for k, (label, some) in enumerate(_series(points).items()):
-            x = np.array([point.epsilon for point in some])
-            y = np.array([getattr(point, quantity) for point in some])
-            curves.append(Curve(label, x, y, colour=(1, 3, 2, 4, 5, 6, 0)[k % 7]))
-        if mark is not None:
-            here = np.array([mark.epsilon])
-            value = np.array([getattr(mark, quantity)])
-            curves.append(Curve("this release", here, value, "marker", 0))
-            if quantity == "nmi" and math.isfinite(mark.upper_bound):
-                bound = np.array([mark.upper_bound])
-                curves.append(Curve("proven bound", here, bound, "tick", 0))
-        panels.append(Panel(title, "budget ε (nats)", words, tuple(curves)))
-    return panels
 
 
 def side_by_side(points: Sequence[Point], mark: Mark | None) -> Table:

@@ -8,12 +8,12 @@ from functools import singledispatch
 from typing import Any
 
 from lowlift.criteria import BuiltIn, Criterion
+from lowlift.criteria.protocol import epsilon_of
 from lowlift.encodings import Encoded, described
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.report import Origin, Point, Publication, Report
-from lowlift.report.tradeoffs import epsilon_of
 from lowlift.sampling import lift_intervals
 from lowlift.workflow.columns import Spec, per_column
 from lowlift.workflow.curves import tradeoff_of

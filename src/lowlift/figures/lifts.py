@@ -1,0 +1,103 @@
+"""The lifts of an audit as a heat map: all of them, or the riskiest part."""
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.figures.heatmaps import heat_map_svg
+from lowlift.figures.pictures import Picture
+from lowlift.kernels.lift import log_or_minus_inf, most_extreme
+from lowlift.wording import shown
+
+if TYPE_CHECKING:
+    from lowlift.audit import Audit
+
+__all__ = ["Shown", "arranged", "lift_picture"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: A heat map has at most so many rows and columns; the riskiest are kept.
+_MOST_ROWS, _MOST_COLUMNS = 40, 200
+#: Beyond this many columns they have numbers in place of names.
+_NAMED = 50
+
+
+class Shown(NamedTuple):
+    """The part of an audit's lifts that a heat map shows."""
+
+    log_lift: Floats
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    refused: npt.NDArray[np.bool_]
+    #: What is shown and what is not, in words.
+    note: str
+
+
+def arranged(audit: "Audit", names: tuple[str, ...], what: str) -> Shown:
+    """Return what a heat map shows: everything in its order, or the riskiest part, riskiest first.
+
+    Parameters
+    ----------
+    audit
+        Whose lifts.
+    names
+        The names of its outputs.
+    what
+        What they are, for the note: "values of X" or "published values".
+    """
+    logs = log_or_minus_inf(audit.lift)
+    columns, rows = np.arange(logs.shape[1]), np.arange(logs.shape[0])
+    notes = []
+    if len(columns) > _MOST_COLUMNS:
+        columns = np.array(audit.most_extreme(_MOST_COLUMNS))
+        notes.append(
+            f"The {_MOST_COLUMNS} riskiest of {logs.shape[1]:,} {what}, riskiest first; "
+            f"{logs.shape[1] - _MOST_COLUMNS:,} are not shown."
+        )
+    elif len(columns) > _NAMED:
+        notes.append(f"{len(columns)} {what} in the order of the table.")
+    if len(rows) > _MOST_ROWS:
+        rows = np.sort(most_extreme(audit.lift.T, audit.joint.p_s, _MOST_ROWS))
+        hidden = logs.shape[0] - _MOST_ROWS
+        notes.append(
+            f"The {_MOST_ROWS} sensitive values whose lifts go furthest; {hidden:,} are not shown."
+        )
+    s_labels = audit.joint.s_labels
+    return Shown(
+        logs[np.ix_(rows, columns)],
+        tuple(shown(s_labels[s]) for s in rows.tolist()),
+        tuple(names[y] for y in columns.tolist()),
+        ~audit.allowed[columns],
+        " ".join(notes),
+    )
+
+
+def lift_picture(
+    audit: "Audit", title: str, lower: float = math.inf, upper: float = math.inf
+) -> Picture:
+    """Return the heat map of an audit's log-lifts, S by Y.
+
+    Parameters
+    ----------
+    audit
+        Whose lifts.
+    title
+        What is drawn.
+    lower, upper
+        Budgets in nats of single lifts; inf for none.
+    """
+    names = tuple(shown(label) for label in audit.channel.y_labels)
+    part = arranged(audit, names, "published values")
+    svg = heat_map_svg(
+        part.log_lift,
+        part.rows,
+        part.columns,
+        title=f"{title} {part.note}".rstrip(),
+        lower=lower,
+        upper=upper,
+        refused=part.refused,
+        x_label=part.note or "published values",
+    )
+    return Picture(title, svg)
