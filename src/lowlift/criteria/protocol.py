@@ -167,6 +167,14 @@ class BuiltIn(ABC):
         """Return the constructor's arguments by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
+    def get_params(self, deep: bool = True) -> dict[str, float]:  # noqa: ARG002
+        """Return `parameters`, for scikit-learn's clone and its nested names.
+
+        There is no ``set_params``: a criterion does not change, and scikit-learn would drop a new
+        one. `lowlift.sklearn.LiftPrivatizer` takes ``criterion__epsilon`` and replaces its own.
+        """
+        return self.parameters()
+
     def scaled(self, factor: float) -> Self:
         """Return the same notion with every budget multiplied by `factor`."""
         return type(self)(

@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lowlift.arguments import check_choice
-from lowlift.criteria import Criterion, check_criterion
+from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.encodings import ENCODINGS
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.sklearn.declared import (
@@ -159,6 +159,23 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         self.on_violation = on_violation
         self.time_limit = time_limit
         self.random_state = random_state
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``criterion__epsilon`` and the like replace the criterion by a new one.
+
+        Raises
+        ------
+        InvalidInput
+            For a parameter that the criterion does not have, or a budget that it refuses.
+        """
+        prefix = "criterion__"
+        nested = {name: params.pop(name) for name in list(params) if name.startswith(prefix)}
+        if nested:
+            changed = {name.removeprefix(prefix): value for name, value in nested.items()}
+            criterion = params.get("criterion", self.criterion)
+            params["criterion"] = _replaced(criterion, changed)
+        super().set_params(**params)
+        return self
 
     def __sklearn_tags__(self) -> Tags:
         """Say what the input may be."""
@@ -405,3 +422,20 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
             f"{fault} Nothing was released. Fit on this table to publish it; where nothing is "
             "published, as in cross-validation, set on_violation='warn'."
         )
+
+
+def _replaced(criterion: Any, changed: dict[str, Any]) -> Any:
+    """Return a criterion with other parameters; the one given stays as it is."""
+    if not isinstance(criterion, BuiltIn):
+        raise InvalidInput(
+            "criterion must be a built-in criterion to have its parameters set by name; got "
+            f"{type(criterion).__name__}. Set criterion itself."
+        )
+    names = criterion.parameters()
+    for name in changed:
+        if name not in names:
+            raise InvalidInput(
+                f"{type(criterion).__name__} must be given one of its own parameters "
+                f"({', '.join(names)}); got {name!r}."
+            )
+    return replace(criterion, **changed)  # type: ignore[type-var]
