@@ -6,7 +6,6 @@ call it before they start to count time. Whoever wants to show progress calls `o
 
 import hashlib
 import importlib
-import logging
 import os
 import stat
 import tempfile
@@ -18,13 +17,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
+from lowlift.logs import LOG
+
 __all__ = ["helper", "kernel", "observe", "prepare", "private_folder"]
 
 #: Told how many functions are compiled, and how many there are.
 Observer: TypeAlias = Callable[[int, int], object]
 F = TypeVar("F", bound=Callable[..., Any])
 
-_LOG = logging.getLogger("lowlift")
 #: The modules that each part of the library needs.
 _MODULES = {
     "merging": ("merging",),
@@ -121,7 +121,7 @@ def _told(total: int) -> Iterator[None]:
 
         def on_start(self, event: Any) -> None:
             if self.done < 0 and _is_ours(event):
-                _LOG.info("compiling for this machine, once")
+                LOG.info("compiling for this machine, once")
                 self.tell(0)
 
         def on_end(self, event: Any) -> None:
@@ -138,7 +138,7 @@ def _told(total: int) -> Iterator[None]:
         yield
     if listener.done >= 0:
         listener.tell(total)
-        _LOG.info("compiled in %.1f s", time.monotonic() - listener.start)
+        LOG.info("compiled in %.1f s", time.monotonic() - listener.start)
 
 
 def _is_ours(event: Any) -> bool:

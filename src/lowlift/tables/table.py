@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
+from lowlift.logs import logged
 from lowlift.tables.bins import Bins, Quantiles, as_bins_by_name
 from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.counts import Counts
@@ -65,6 +66,7 @@ def open_table(source: Any, engine: str | None = None, *, is_text: bool = False)
     return table
 
 
+@logged("count", lambda joint: f"|S| = {joint.n_s:,}, |X| = {joint.n_x:,}")
 def read_joint(
     source: Any,
     sensitive: Schema | str | Sequence[str],

@@ -149,6 +149,8 @@ def serve(
             "the temporary folder's path is too long for the sockets that jobs are started by. "
             "Set TMPDIR to a shorter one, such as /tmp."
         )
+    if not logging.getLogger().handlers:  # the library's own logger is silent by default
+        logging.getLogger("lowlift.web").addHandler(logging.StreamHandler())
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold rows
     given = None if source is None else _given(source, engine, SessionTable)

@@ -15,6 +15,7 @@ from lowlift.channel import Channel
 from lowlift.encodings import Encoded, published
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.joint import Joint, Label
+from lowlift.logs import LOG
 from lowlift.release import Release
 from lowlift.tables import (
     Column,
@@ -263,6 +264,11 @@ def drawn(
             seconds=time.perf_counter() - start,
             lowlift=__version__,
             python=platform.python_version(),
+        )
+        LOG.info(
+            "apply: %s rows of %s written as %s, %s draws, %.3f s",
+            *(f"{receipt.rows_out:,}", f"{receipt.rows_in:,}", encoded.name),
+            *(options.mode, receipt.seconds),
         )
         yield written, receipt
 

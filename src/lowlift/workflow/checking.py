@@ -12,6 +12,7 @@ from lowlift.encodings import published as published_form
 from lowlift.errors import InvalidInput
 from lowlift.estimation import estimate
 from lowlift.joint import Joint
+from lowlift.logs import logged
 from lowlift.release import Release
 from lowlift.tables import Counts, ReadBack, Table, open_table, read_back
 from lowlift.workflow.applying import first_broken, output_columns
@@ -65,6 +66,13 @@ class Verification:
         return tuple(f"{c.name} ({c.detail})" for c in self.checks if c.is_accepted)
 
 
+def _verified(found: Verification) -> str:
+    held = sum(check.is_ok for check in found.checks)
+    word = "passed" if found.is_ok else "FAILED"
+    return f"{held} of {len(found.checks)} checks hold, {word}"
+
+
+@logged("verify", _verified)
 def verify(
     release_file: str | Release,
     *,
@@ -134,6 +142,7 @@ def _release_of(given: str | Release) -> Release:
     return replace(given, audit=audit(given.joint, given.channel, given.criterion))
 
 
+@logged("verify", _verified)
 def verify_written(
     release: Release,
     receipt: Receipt,

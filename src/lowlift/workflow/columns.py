@@ -11,6 +11,7 @@ from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.joint import Joint, Label
+from lowlift.logs import logged
 from lowlift.tables import Bins, Column, Counts, Schema, Spec, Table, open_table
 
 __all__ = [
@@ -67,6 +68,10 @@ def count_table(source: Any, asked: Schema, *, engine: str | None = None) -> tup
         return joint, spec
 
 
+@logged(
+    "count",
+    lambda found: f"{found[2].rows:,} rows, |S| = {found[0].n_s:,}, |X| = {found[0].n_x:,}",
+)
 def count(table: Table, asked: Schema) -> tuple[Joint, Spec, Counts]:
     """Count S by X in the table: one query. The counts have missing values as values."""
     sensitive = _found(table, asked.sensitive, asked.bins)

@@ -8,7 +8,9 @@ from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
+from lowlift.guarantees import verdict_word
 from lowlift.joint import Joint
+from lowlift.logs import logged
 from lowlift.measures import bayes_vulnerability
 from lowlift.release import Release, release_card
 from lowlift.sampling import LiftIntervals, lift_intervals
@@ -126,6 +128,16 @@ def design(
     )
 
 
+def _designed(made: Design) -> str:
+    release = made.release
+    verdict = verdict_word(release.criterion, release.audit.is_certified, made.is_satisfied)
+    return (
+        f"{made.chosen.name} as {made.encoded.name}, |X| = {release.joint.n_x:,}, "
+        f"|Y| = {release.channel.n_y:,}, NMI {release.audit.nmi:.4f}, {verdict.lower()}"
+    )
+
+
+@logged("design", _designed)
 def design_counted(
     joint: Joint,
     spec: Spec,
