@@ -78,6 +78,17 @@ MEASURES = [
 SOURCES = sorted(Path(lowlift.__file__).parent.rglob("*.py"))
 
 
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_measure_has_its_parameters_and_an_example(name):
+    sections = getattr(lowlift.measures, name).__doc__.partition("    Parameters\n    ---")[2]
+    assert "    Examples\n    --------\n    >>> " in sections
+
+
+@pytest.mark.parametrize("name", ["Audit", "Certificate", "Joint", "Release", "Tradeoff"])
+def test_what_people_are_handed_has_an_example(name):
+    assert "    Examples\n    --------\n    >>> " in getattr(lowlift, name).__doc__
+
+
 def test_the_public_names_are_these():
     assert sorted(lowlift.__all__) == sorted(PUBLIC)
     assert sorted(lowlift.measures.__all__) == sorted(MEASURES)

@@ -16,7 +16,7 @@ from lowlift.display import MOST, card
 from lowlift.guarantees import FAILS, HOLDS, promise_in_full, verdict_word
 from lowlift.joint import Joint, Label, check_joint
 from lowlift.kernels.lift import log_or_minus_inf, most_extreme
-from lowlift.measures import information_x, normalized
+from lowlift.measures.averages import information_x, normalized
 from lowlift.wording import cell, counted, percent, shown, times
 
 if TYPE_CHECKING:
@@ -89,9 +89,19 @@ class Judged:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit(Judged):
-    """The verdict on a channel, and the numbers behind it.
+    """The verdict on a channel, and the numbers behind it; `lowlift.audit` makes it.
 
     `is_satisfied` is exact; the numbers are floats for display. Leakages are in nats.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import LIP
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]], s_labels=["ill", "well"], x_labels="ab")
+    >>> found = audit(joint, Channel.identity(joint), LIP(0.5))
+    >>> found
+    <Audit VIOLATED nmi=1.000000>
+    >>> found.violations, round(found.min_lift_leakage, 4), found.worst.s, found.worst.y
+    (('a', 'b'), 0.6931, 'ill', 'a')
     """
 
     joint: Joint

@@ -53,7 +53,18 @@ _UNIT = 2.0**-53
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proven about the best that could be reached, and what is needed to check it."""
+    """What is proven about the best that could be reached, and what is needed to check it.
+
+    Examples
+    --------
+    >>> import lowlift as ll
+    >>> joint, criterion = ll.datasets.titanic(), ll.ALIP(0.5, 0.5)
+    >>> certificate = ll.random_response(joint, criterion).certificate
+    >>> certificate.scope, certificate.is_optimal, certificate.proven
+    ('mechanisms', True, 'at most 89.6%')
+    >>> ll.verify_certificate(joint, criterion, certificate)
+    True
+    """
 
     #: Among what the bound holds: "partitions", or "mechanisms" for every mechanism there is.
     scope: str

@@ -19,7 +19,7 @@ from lowlift.channel import Channel
 from lowlift.criteria import Criterion, verdicts
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
-from lowlift.measures import normalized
+from lowlift.measures.averages import normalized
 
 __all__ = ["MOST_OUTPUTS", "Together", "audit_together"]
 

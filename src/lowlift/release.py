@@ -46,13 +46,27 @@ class Release:
     """What a mechanism returns: a channel, what it was made for, and the verdict on it.
 
     Use `Release.of` to make one: it audits the channel that ships.
+
+    Examples
+    --------
+    >>> import lowlift as ll
+    >>> joint = ll.Joint.from_counts([[1, 3, 4], [3, 1, 4]], x_labels="abc")
+    >>> release = ll.subset_merging(joint, ll.LIP(0.5))
+    >>> release
+    <Release |X|=3 |Y|=2 satisfied nmi=0.666667>
+    >>> release.partition
+    Partition([['a', 'b'], ['c']])
+    >>> release.sample("abc")
+    [('a', 'b'), ('a', 'b'), 'c']
     """
 
     joint: Joint
     channel: Channel
     criterion: Criterion
     audit: Audit
+    #: The blocks that were merged, of a mechanism that merges.
     partition: Partition | None = None
+    #: What is proven about the best release, of a mechanism that proves it.
     certificate: Certificate | None = None
     mechanism: str = ""
     #: The columns of the table that the joint was counted from, as plain data.

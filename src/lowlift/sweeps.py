@@ -53,9 +53,24 @@ _ROW = np.dtype(
 class Tradeoff:
     """The rows of a sweep: a NumPy record per release, joint by joint.
 
-    Fields of `rows`: joint and criterion (their numbers), is_satisfied, outputs, nmi,
-    mutual_information, upper_bound (on NMI, proven; NaN without a certificate), min_lift_leakage,
-    max_lift_leakage (nats), seconds.
+    Parameters
+    ----------
+    rows
+        With the fields joint and criterion (their numbers), is_satisfied, outputs, nmi,
+        mutual_information, upper_bound (on NMI, proven; NaN without a certificate),
+        min_lift_leakage, max_lift_leakage (nats), seconds.
+    criteria
+        What the numbers in the field criterion mean.
+
+    Examples
+    --------
+    >>> import lowlift as ll
+    >>> joint = ll.Joint.from_counts([[1, 3, 4], [3, 1, 4]])
+    >>> sweep = ll.tradeoff(joint, ll.subset_merging, [ll.LIP(0.5), ll.LIP(1.0)])
+    >>> sweep
+    <Tradeoff of 2 releases, 2 criteria>
+    >>> sweep["nmi"].round(4), sweep.mean("outputs")
+    (array([0.6667, 1.    ]), array([2., 3.]))
     """
 
     rows: npt.NDArray[np.void]

@@ -1,13 +1,8 @@
-"""Numbers that say how much Y reveals of S or keeps of X.
-
-Each takes a joint and a channel. Information quantities are in nats; lifts and the measures built
-on them (Definitions 5 and 6 of the paper) are plain ratios, one per output. All are floats for
-display: `lowlift.audit` decides.
-"""
+"""Measures with one value per channel: information, divergences, best guesses."""
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,30 +13,7 @@ from lowlift.criteria.averaged import check_alpha
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.kernels import lift as kernel
-
-__all__ = [
-    "LocalDifferentialPrivacy",
-    "alpha_lift",
-    "alpha_lift_inverse",
-    "arimoto_information",
-    "bayes_vulnerability",
-    "chi2_divergence",
-    "chi2_lift",
-    "chi2_lift_inverse",
-    "entropy",
-    "l1_lift",
-    "l1_lift_inverse",
-    "lift",
-    "local_differential_privacy",
-    "log_lift",
-    "max_lift",
-    "maximal_leakage",
-    "min_lift",
-    "mutual_information",
-    "normalized_mutual_information",
-    "sibson_information",
-    "total_variation",
-]
+from lowlift.measures.outputs import chi2_lift, l1_lift, lift, log_lift
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -52,107 +24,13 @@ def _p_sy(joint: Joint, channel: Channel) -> Floats:
     return np.asarray(masses / masses.sum())
 
 
-def lift(joint: Joint, channel: Channel) -> Floats:
-    """Return l(s, y) = P(s|y) / P(s), (|S|, |Y|), equation 1.
-
-    Examples
-    --------
-    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
-    >>> lift(joint, Channel.identity(joint))
-    array([[0.5, 1.5],
-           [1.5, 0.5]])
-    """
-    check_pair(joint, channel)
-    masses = channel.output_masses(joint)
-    return np.asarray(masses / masses.sum(axis=0) / joint.p_s[:, None])
-
-
-def log_lift(joint: Joint, channel: Channel) -> Floats:
-    """Return i(s, y) = log l(s, y), (|S|, |Y|), in nats; -inf for a zero lift."""
-    return kernel.log_or_minus_inf(lift(joint, channel))
-
-
-def min_lift(joint: Joint, channel: Channel) -> Floats:
-    """Return Psi(y) = min_s l(s, y) per output, equation 2."""
-    return np.asarray(lift(joint, channel).min(axis=0))
-
-
-def max_lift(joint: Joint, channel: Channel) -> Floats:
-    """Return Lambda(y) = max_s l(s, y) per output, equation 2."""
-    return np.asarray(lift(joint, channel).max(axis=0))
-
-
-def _exp(logs: Floats) -> Floats:
-    with np.errstate(over="ignore"):  # beyond 1.8e308 the float is inf
-        return np.exp(logs)
-
-
-def l1_lift(joint: Joint, channel: Channel) -> Floats:
-    """Return sum_s P(s) |l(s, y) - 1| per output, equation 27: twice the total variation distance.
-
-    Examples
-    --------
-    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
-    >>> l1_lift(joint, Channel.identity(joint)).round(12)
-    array([0.5, 0.5])
-    """
-    return _exp(kernel.log_l1(lift(joint, channel), joint.p_s))
-
-
-def chi2_lift(joint: Joint, channel: Channel) -> Floats:
-    """Return sum_s P(s) (l(s, y) - 1)**2 per output, equation 28."""
-    return _exp(kernel.log_chi2(lift(joint, channel), joint.p_s))
-
-
-def alpha_lift(joint: Joint, channel: Channel, alpha: float) -> Floats:
-    """Return (sum_s P(s) l(s, y)**alpha)**(1/alpha) per output, equation 29; alpha in [1, inf]."""
-    return _exp(kernel.log_alpha_mean(log_lift(joint, channel), joint.p_s, check_alpha(alpha)))
-
-
-def l1_lift_inverse(joint: Joint, channel: Channel) -> Floats:
-    """Return sum_s P(s) |1/l(s, y) - 1| per output, equation 30; inf for a zero lift."""
-    return _exp(kernel.log_l1(kernel.reciprocal(lift(joint, channel)), joint.p_s))
-
-
-def chi2_lift_inverse(joint: Joint, channel: Channel) -> Floats:
-    """Return sum_s P(s) (1/l(s, y) - 1)**2 per output, equation 31; inf for a zero lift."""
-    return _exp(kernel.log_chi2(kernel.reciprocal(lift(joint, channel)), joint.p_s))
-
-
-def alpha_lift_inverse(joint: Joint, channel: Channel, alpha: float) -> Floats:
-    """Return (sum_s P(s) l(s, y)**-alpha)**(1/alpha) per output, equation 32."""
-    return _exp(kernel.log_alpha_mean(-log_lift(joint, channel), joint.p_s, check_alpha(alpha)))
-
-
-class LocalDifferentialPrivacy(NamedTuple):
-    """Gamma(y) per output and its maximum (ratios); `epsilon` is the maximum in nats."""
-
-    gamma: Floats
-    maximum: float
-
-    @property
-    def epsilon(self) -> float:
-        """The smallest LDP budget that holds, in nats."""
-        return math.log(self.maximum)
-
-
-def local_differential_privacy(joint: Joint, channel: Channel) -> LocalDifferentialPrivacy:
-    """Return Gamma(y) = max_s P(y|s) / min_s P(y|s) per output, equation 4, and its maximum.
-
-    Examples
-    --------
-    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
-    >>> local_differential_privacy(joint, Channel.identity(joint)).maximum
-    3.0
-    """
-    values = lift(joint, channel)
-    with np.errstate(divide="ignore", over="ignore"):
-        gamma = values.max(axis=0) / values.min(axis=0)
-    return LocalDifferentialPrivacy(gamma, float(gamma.max()))
-
-
 def entropy(p: npt.ArrayLike) -> float:
-    """Return -sum p log p in nats, for probabilities p of any shape.
+    """Return -sum p log p in nats.
+
+    Parameters
+    ----------
+    p
+        Probabilities of any shape, which sum to 1 within 1e-9.
 
     Examples
     --------
@@ -174,6 +52,13 @@ def entropy(p: npt.ArrayLike) -> float:
 
 def mutual_information(joint: Joint, channel: Channel, of: str = "x") -> float:
     """Return I(X;Y), or I(S;Y) with ``of="s"``, in nats.
+
+    Parameters
+    ----------
+    joint, channel
+        P(s, x) and P(y | x).
+    of
+        "x" for I(X;Y), "s" for I(S;Y).
 
     Examples
     --------
@@ -201,7 +86,20 @@ def information_x(joint: Joint, channel: Channel, masses_y: Floats) -> float:
 
 
 def normalized_mutual_information(joint: Joint, channel: Channel) -> float:
-    """Return I(X;Y) / H(X), in [0, 1]; 1 when H(X) = 0, as then nothing is lost."""
+    """Return I(X;Y) / H(X), in [0, 1]; 1 when H(X) = 0, as then nothing is lost.
+
+    Parameters
+    ----------
+    joint, channel
+        P(s, x) and P(y | x).
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 1, 2], [1, 1, 2]])
+    >>> merged = Channel.from_blocks(joint, [[0, 1], [2]])
+    >>> round(normalized_mutual_information(joint, merged), 4)
+    0.6667
+    """
     return normalized(joint, mutual_information(joint, channel))
 
 
@@ -218,12 +116,36 @@ def _average(
 
 
 def total_variation(joint: Joint, channel: Channel) -> float:
-    """Return T(S;Y) = E[l1-lift(Y)] / 2, the mean total variation of P(s|y) from P(s)."""
+    """Return T(S;Y) = E[l1-lift(Y)] / 2, the mean total variation of P(s|y) from P(s).
+
+    Parameters
+    ----------
+    joint, channel
+        P(s, x) and P(y | x).
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> round(total_variation(joint, Channel.identity(joint)), 4)
+    0.25
+    """
     return _average(joint, channel, l1_lift) / 2
 
 
 def chi2_divergence(joint: Joint, channel: Channel) -> float:
-    """Return chi2(S;Y) = E[chi2-lift(Y)]."""
+    """Return chi2(S;Y) = E[chi2-lift(Y)].
+
+    Parameters
+    ----------
+    joint, channel
+        P(s, x) and P(y | x).
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> round(chi2_divergence(joint, Channel.identity(joint)), 4)
+    0.25
+    """
     return _average(joint, channel, chi2_lift)
 
 
@@ -231,6 +153,13 @@ def sibson_information(joint: Joint, channel: Channel, alpha: float) -> float:
     """Return Sibson's I_alpha(S;Y) in nats: alpha/(alpha-1) log E[alpha-lift(Y)].
 
     At alpha = 1 it is I(S;Y), at alpha = inf the maximal leakage.
+
+    Parameters
+    ----------
+    joint, channel
+        P(s, x) and P(y | x).
+    alpha
+        The order, 1 or more; inf allowed.
 
     Examples
     --------
@@ -251,6 +180,19 @@ def arimoto_information(joint: Joint, channel: Channel, alpha: float) -> float:
     """Return Arimoto's I_alpha(S;Y) in nats: Sibson's form under P_S tilted by alpha.
 
     At alpha = 1 it is I(S;Y), at alpha = inf the log of the Bayes vulnerability's gain.
+
+    Parameters
+    ----------
+    joint, channel
+        P(s, x) and P(y | x).
+    alpha
+        The order, 1 or more; inf allowed.
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> round(arimoto_information(joint, Channel.identity(joint), 2.0), 4)
+    0.2231
     """
     if check_alpha(alpha) == 1:
         return mutual_information(joint, channel, of="s")
@@ -283,10 +225,34 @@ def _scaled_log(mean: float, alpha: float) -> float:
 
 
 def maximal_leakage(joint: Joint, channel: Channel) -> float:
-    """Return log sum_y max_s P(y|s) in nats: Sibson's information of order inf."""
+    """Return log sum_y max_s P(y|s) in nats: Sibson's information of order inf.
+
+    Parameters
+    ----------
+    joint, channel
+        P(s, x) and P(y | x).
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> round(maximal_leakage(joint, Channel.identity(joint)), 4)
+    0.4055
+    """
     return sibson_information(joint, channel, math.inf)
 
 
 def bayes_vulnerability(joint: Joint, channel: Channel) -> float:
-    """Return sum_y max_s P(s, y): how often the best guess of S from Y is right."""
+    """Return sum_y max_s P(s, y): how often the best guess of S from Y is right.
+
+    Parameters
+    ----------
+    joint, channel
+        P(s, x) and P(y | x).
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[1, 3], [3, 1]])
+    >>> bayes_vulnerability(joint, Channel.identity(joint))
+    0.75
+    """
     return float(_p_sy(joint, channel).max(axis=0).sum())
