@@ -31,7 +31,7 @@ nitpicky = True
 #: What is not ours or not public, and aliases of types, have no page here; a lower-case word may
 #: be an argument.
 nitpick_ignore_regex = [
-    ("py:.*", r"(numpy|np|npt|os|types|collections|pathlib|typing|fractions|sqlglot|uuid)\..*"),
+    ("py:.*", r"(numpy|np|npt|os|types|collections|pathlib|typing|fractions|sqlglot|uuid|pd)\..*"),
     ("py:class", r"contextlib\..*"),
     (
         "py:class",

@@ -8,7 +8,7 @@ import functools
 import logging
 import time
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 __all__ = ["LOG", "logged"]
 
@@ -20,7 +20,7 @@ LOG = logging.getLogger("lowlift")
 LOG.addHandler(logging.NullHandler())
 
 
-def logged(step: str, words: Callable[[R], str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def logged(step: str, words: Callable[[Any], str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Log a line when a step ends, or the kind of error that ended it.
 
     Parameters

@@ -185,18 +185,14 @@ class Tradeoff:
         from lowlift.figures.tradeoffs import Point
 
         names = ("nmi", "upper_bound", "min_lift_leakage", "max_lift_leakage", "seconds")
-        means = {name: self.mean(name) for name in names}
-        holds = self.mean("is_satisfied") == 1
+        means = [self.mean(name).tolist() for name in names]
         return [
             Point(
-                mechanism=_notion(criterion),
-                criterion=str(criterion),
-                split=split_of(criterion),
-                epsilon=epsilon_of(criterion),
-                is_satisfied=bool(holds[k]),
-                **{name: float(values[k]) for name, values in means.items()},
+                _notion(c), str(c), split_of(c), epsilon_of(c), nmi, bound, low, high, holds, took
             )
-            for k, criterion in enumerate(self.criteria)
+            for c, holds, nmi, bound, low, high, took in zip(
+                self.criteria, self.mean("is_satisfied") == 1, *means, strict=True
+            )
         ]
 
 
