@@ -149,8 +149,7 @@ def serve(
             "the temporary folder's path is too long for the sockets that jobs are started by. "
             "Set TMPDIR to a shorter one, such as /tmp."
         )
-    if not logging.getLogger().handlers:  # the library's own logger is silent by default
-        logging.getLogger("lowlift.web").addHandler(logging.StreamHandler())
+    _show_errors()
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold rows
     given = None if source is None else _given(source, engine, SessionTable)
@@ -263,3 +262,12 @@ def _announce(
 def _more_links(access: Any, url: str, say: Callable[[str], object]) -> None:
     for _ in sys.stdin:
         say(f"  {url}/open?token={access.link()}")
+
+
+def _show_errors() -> None:
+    """Let errors of the app reach standard error, unless the application has handlers.
+
+    The library's own logger has one that drops them.
+    """
+    if not logging.getLogger().handlers:
+        logging.getLogger("lowlift.web").addHandler(logging.StreamHandler())
