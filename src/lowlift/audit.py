@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from lowlift.channel import Channel, check_pair
 from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
-from lowlift.criteria.pointwise import ends_of
 from lowlift.display import MOST, card
-from lowlift.guarantees import FAILS, HOLDS, promise_in_full, verdict_word
+from lowlift.guarantees import FAILS, HOLDS, ends_of, promise_in_full, verdict_word
 from lowlift.joint import Joint, Label, check_joint
 from lowlift.kernels.lift import log_or_minus_inf, most_extreme
 from lowlift.measures.averages import information_x, normalized

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.rounding import at_least, at_most, ceiling, expm1_at_most, floor
@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     from lowlift.certificates import Certificate
 
 __all__ = ["MORE_TIME", "guarantee_of", "promise_in_full", "stopped_note", "verdict_word"]
-
-#: The words of a verdict.
-HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
-EMPTY = "Nothing is bounded"
 
 #: How the advice on a search that was stopped begins.
 MORE_TIME = "More time may keep more:"
@@ -25,6 +21,52 @@ _READER = (
     "other knowledge about that person, other columns or releases of the same table, the order of "
     "rows, and that a person is in the table."
 )
+
+
+class Ends(NamedTuple):
+    """How far a criterion bounds every lift, in nats; inf where it does not."""
+
+    lower: float
+    upper: float
+
+
+def ends_of(criterion: Criterion) -> Ends:
+    """Return the bounds on single lifts that follow from a criterion, whatever P(s) is.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP, MaxLift
+    >>> ends_of(ALIP(0.5, 1.0)), ends_of(LDP(1.0)), ends_of(MaxLift(2.0))
+    (Ends(lower=0.5, upper=1.0), Ends(lower=1.0, upper=1.0), Ends(lower=inf, upper=2.0))
+    """
+    if isinstance(criterion, LDP):
+        return Ends(criterion.epsilon, criterion.epsilon)
+    if isinstance(criterion, BuiltIn) and criterion.is_box:
+        lower, upper = criterion.lower, criterion.upper
+        # Lifts average to 1: none can be above alone, or below alone.
+        return Ends(0.0, 0.0) if 0 in {lower, upper} else Ends(lower, upper)
+    return Ends(math.inf, math.inf)
+
+
+def closeness(criterion: Criterion) -> float:
+    """Return the largest total variation between P(s|y) and P(s) that follows from a criterion.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP
+    >>> round(closeness(ALIP(0.5, 0.5)), 4), closeness(ALIP(math.inf, math.inf))
+    (0.2449, 1.0)
+    """
+    ends = ends_of(criterion)
+    if isinstance(criterion, LDP):
+        return math.tanh(criterion.epsilon / 4) if criterion.epsilon < 700 else 1.0
+    if isinstance(criterion, L1Lift | Chi2Lift):
+        return min(1.0, math.expm1(criterion.upper) / 2 if criterion.upper < 700 else 1.0)
+    low = math.exp(-ends.lower)
+    if ends.upper > 700:
+        return 1.0 - low
+    high = math.exp(ends.upper)
+    return 0.0 if high == low else (high - 1) * (1 - low) / (high - low)
 
 
 def guarantee_of(criterion: Criterion) -> str:
@@ -42,31 +84,6 @@ as likely as it was before
     return f"{_promise(criterion)} {_READER}"
 
 
-def promise_in_full(criterion: Criterion, holds: bool) -> str:
-    """Return the promise in the codebook's words, or that there is none.
-
-    Examples
-    --------
-    >>> from lowlift.criteria import MaxLift
-    >>> print(promise_in_full(MaxLift(0.5), holds=False))
-    Asked for, but not kept: No published value makes any sensitive value more than 1.649 times \
-as likely as it was before. How much less is not bounded.
-    """
-    if not isinstance(criterion, BuiltIn):
-        return "What this criterion bounds is known to whoever wrote it."
-    words = _promise(criterion)
-    return words if holds else f"Asked for, but not kept: {words}"
-
-
-def verdict_word(criterion: Criterion, is_certified: bool, holds: bool) -> str:
-    """Return the verdict in a few words."""
-    if not is_certified:
-        return UNPROVEN
-    if not holds:
-        return FAILS
-    return EMPTY if is_empty(criterion) else HOLDS
-
-
 def is_empty(criterion: Criterion) -> bool:
     """Return whether every release satisfies the criterion.
 
@@ -82,6 +99,22 @@ def is_empty(criterion: Criterion) -> bool:
     if isinstance(criterion, AlphaLift) and criterion.alpha == 1:  # lifts average to 1
         return True
     return math.isinf(criterion.upper)
+
+
+def promise_in_full(criterion: Criterion, holds: bool) -> str:
+    """Return the promise in the codebook's words, or that there is none.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import MaxLift
+    >>> print(promise_in_full(MaxLift(0.5), holds=False))
+    Asked for, but not kept: No published value makes any sensitive value more than 1.649 times \
+as likely as it was before. How much less is not bounded.
+    """
+    if not isinstance(criterion, BuiltIn):
+        return "What this criterion bounds is known to whoever wrote it."
+    words = _promise(criterion)
+    return words if holds else f"Asked for, but not kept: {words}"
 
 
 def stopped_note(
@@ -166,3 +199,17 @@ def _averages(*sides: tuple[float, str, Callable[[float, int], str]]) -> str:
         f"For every published value y, {' and '.join(bounds)}. "
         "Here s are the sensitive values, and means are weighted by P(s)."
     )
+
+
+#: The words of a verdict.
+HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
+EMPTY = "Nothing is bounded"
+
+
+def verdict_word(criterion: Criterion, is_certified: bool, holds: bool) -> str:
+    """Return the verdict in a few words."""
+    if not is_certified:
+        return UNPROVEN
+    if not holds:
+        return FAILS
+    return EMPTY if is_empty(criterion) else HOLDS

@@ -4,16 +4,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, NamedTuple, Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, Criterion, HalfSpaces, split_budget
+from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, split_budget
 from lowlift.exact import at_most_exp
 from lowlift.kernels.lift import log_or_minus_inf
 
-__all__ = ["ALIP", "LDP", "LIP", "Ends", "MaxLift", "ends_of", "violated"]
+__all__ = ["ALIP", "LDP", "LIP", "MaxLift", "violated"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -228,27 +228,3 @@ def violated(spaces: HalfSpaces, lift_s: Floats) -> HalfSpaces:
     """Return the half-spaces in which a lift vector does not lie."""
     out = spaces.normals @ lift_s > spaces.offsets
     return HalfSpaces(spaces.normals[out], spaces.offsets[out])
-
-
-class Ends(NamedTuple):
-    """How far a criterion bounds every lift, in nats; inf where it does not."""
-
-    lower: float
-    upper: float
-
-
-def ends_of(criterion: Criterion) -> Ends:
-    """Return the bounds on single lifts that follow from a criterion, whatever P(s) is.
-
-    Examples
-    --------
-    >>> ends_of(ALIP(0.5, 1.0)), ends_of(LDP(1.0)), ends_of(MaxLift(2.0))
-    (Ends(lower=0.5, upper=1.0), Ends(lower=1.0, upper=1.0), Ends(lower=inf, upper=2.0))
-    """
-    if isinstance(criterion, LDP):
-        return Ends(criterion.epsilon, criterion.epsilon)
-    if isinstance(criterion, BuiltIn) and criterion.is_box:
-        lower, upper = criterion.lower, criterion.upper
-        # Lifts average to 1: none can be above alone, or below alone.
-        return Ends(0.0, 0.0) if 0 in {lower, upper} else Ends(lower, upper)
-    return Ends(math.inf, math.inf)

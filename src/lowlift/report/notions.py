@@ -6,8 +6,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 import numpy as np
 
 from lowlift.audit import Audit
-from lowlift.criteria import LDP, Chi2Lift, Criterion, L1Lift
-from lowlift.criteria.pointwise import Ends, ends_of
+from lowlift.criteria import LDP, Criterion
+from lowlift.guarantees import Ends, closeness, ends_of
 from lowlift.measures import bayes_vulnerability
 from lowlift.report.records import Table
 from lowlift.report.wording import percent, times
@@ -16,27 +16,6 @@ from lowlift.rounding import at_least, at_most
 __all__ = ["Ends", "closeness", "ends_of", "notions", "promised_notions"]
 
 _NOT = "not bounded"
-
-
-def closeness(criterion: Criterion) -> float:
-    """Return the largest total variation between P(s|y) and P(s) that follows from a criterion.
-
-    Examples
-    --------
-    >>> from lowlift.criteria import ALIP
-    >>> round(closeness(ALIP(0.5, 0.5)), 4), closeness(ALIP(math.inf, math.inf))
-    (0.2449, 1.0)
-    """
-    ends = ends_of(criterion)
-    if isinstance(criterion, LDP):
-        return math.tanh(criterion.epsilon / 4) if criterion.epsilon < 700 else 1.0
-    if isinstance(criterion, L1Lift | Chi2Lift):
-        return min(1.0, math.expm1(criterion.upper) / 2 if criterion.upper < 700 else 1.0)
-    low = math.exp(-ends.lower)
-    if ends.upper > 700:
-        return 1.0 - low
-    high = math.exp(ends.upper)
-    return 0.0 if high == low else (high - 1) * (1 - low) / (high - low)
 
 
 def _promises(criterion: Criterion) -> dict[str, str]:
