@@ -12,12 +12,10 @@ import lowlift as ll
 from lowlift import measures
 from lowlift.paper.propositions import Claim, try_propositions
 from lowlift.paper.propositions.cases import _WEIGHTS, SHAPES, published, random_cases
-from lowlift.paper.propositions.claims import _counter_example, _tried
+from lowlift.paper.propositions.claims import _counter_example, _tried, kept_more
 from lowlift.paper.propositions.enclosures import exact_slack, root
-from lowlift.paper.propositions.inequalities import INEQUALITIES, Inequality
+from lowlift.paper.propositions.inequalities import ALPHAS, INEQUALITIES, Inequality, rational
 from lowlift.paper.propositions.measures import Cases
-from lowlift.paper.propositions.parts import ALPHAS, rational
-from lowlift.paper.propositions.watchdogs import kept_more
 
 FALSE = {("1(2)", "printed"), ("2", "printed"), ("2", "with repair")} | {
     (number, "printed") for number in ("3(1)", "3(2)", "5(1)", "5(2)")

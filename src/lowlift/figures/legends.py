@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
 
-__all__ = ["LegendEntry", "add_legend", "entries_of", "legend", "looks_of"]
-
 #: Per label and style: the number of its dash or shape.
 _Looks: TypeAlias = Mapping[tuple[str, str], int]
 #: Per label of the legend: what it stands for.

@@ -3,18 +3,13 @@
 import functools
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.paper.experiments import Experiment, Series
 from lowlift.paper.points import printed
 from lowlift.paper.runs import Sweep
-
-__all__ = ["OWN_JOINTS", "STANDARD_ERRORS", "Comparison", "compare", "known"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: What a printed mean may be off by at the paper's number of joints; leakages at 100 joints are
 #: judged by their standard error instead.
@@ -96,7 +91,7 @@ class Comparison:
         return float(np.abs(self.deviation).mean()) if len(self.epsilons) else math.nan
 
     @property
-    def is_off(self) -> npt.NDArray[np.bool_]:
+    def is_off(self) -> Bools:
         """Per point, whether the deviation is more than is allowed."""
         return np.abs(self.deviation) > self.allowed
 

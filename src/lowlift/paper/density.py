@@ -1,16 +1,11 @@
 """Figure 1: how often each log-lift occurs, under the paper's generator and the one that fits."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.paper.points import histogram
-
-__all__ = ["GENERATORS", "Density", "densities"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 _N_S = 5
 #: Name, |X| and how entries are drawn.

@@ -12,19 +12,8 @@ from lowlift.mechanisms.optimal_merging import optimal_merging
 from lowlift.mechanisms.random_response import random_response
 from lowlift.mechanisms.subset_random_response import subset_random_response
 from lowlift.mechanisms.watchdog import watchdog
-from lowlift.paper import readings
+from lowlift.paper import variants
 from lowlift.sweeps import Mechanism
-
-__all__ = [
-    "EXPERIMENTS",
-    "GAP",
-    "QUANTITIES",
-    "TITLES",
-    "Experiment",
-    "Notion",
-    "Series",
-    "mechanism_for",
-]
 
 #: What is plotted, in the order of the panels.
 QUANTITIES: Mapping[str, str] = MappingProxyType(
@@ -53,12 +42,12 @@ _MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
     {
         "complete merging": functools.partial(watchdog, repair=False),
         "complete merging, repaired": watchdog,
-        "complete merging, Γ > ε": readings.literal_test,
+        "complete merging, Γ > ε": variants.literal_test,
         "subset merging": subset_merging,
-        "subset merging, literal loop": readings.literal_loop,
-        "subset merging, ω = Λ + Ψ": readings.printed_risk,
-        "subset merging, ω = max": readings.printed_lip_risk,
-        "subset merging, unrepaired": readings.unrepaired_merging,
+        "subset merging, literal loop": variants.literal_loop,
+        "subset merging, ω = Λ + Ψ": variants.printed_risk,
+        "subset merging, ω = max": variants.printed_lip_risk,
+        "subset merging, unrepaired": variants.unrepaired_merging,
         "random response": functools.partial(random_response, jobs=1),
         "subset random response": subset_random_response,
     }

@@ -9,25 +9,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.joint import Joint
 from lowlift.paper.experiments import EXPERIMENTS, GAP, Experiment, Series, mechanism_for
 from lowlift.sweeps import tradeoff
 from lowlift.version import __version__
 
-__all__ = [
-    "Pieces",
-    "Size",
-    "Sweep",
-    "joint_of",
-    "run_experiment",
-    "runner",
-    "start_workers",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: Called with (figure, releases done, releases in all).
 Progress: TypeAlias = Callable[[int, int, int], object]
 

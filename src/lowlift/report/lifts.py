@@ -1,18 +1,14 @@
 """The lifts before and after: what the heat maps show, and what became of the riskiest values."""
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.audit import Audit
+from lowlift.figures.page import Table
 from lowlift.kernels.lift import log_or_minus_inf, most_extreme
-from lowlift.report.records import Table
-from lowlift.report.wording import cell, counted, percent, shown, times
-
-__all__ = ["Shown", "arranged", "output_names", "riskiest"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from lowlift.wording import cell, counted, percent, shown, times
 
 #: A heat map has at most so many rows and columns; the riskiest are kept.
 _MOST_ROWS, _MOST_COLUMNS = 40, 200
@@ -27,7 +23,7 @@ class Shown(NamedTuple):
     log_lift: Floats
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    refused: npt.NDArray[np.bool_]
+    refused: Bools
     #: What is shown and what is not, in words.
     note: str
 

@@ -8,12 +8,10 @@ import numpy as np
 
 from lowlift.audit import Audit
 from lowlift.criteria import LDP, BuiltIn, Chi2Lift, Criterion, L1Lift
+from lowlift.figures.page import Table
 from lowlift.measures import bayes_vulnerability
-from lowlift.report.records import Table
-from lowlift.report.wording import percent, times
 from lowlift.rounding import at_least, at_most
-
-__all__ = ["Ends", "closeness", "ends_of", "notions", "promised_notions"]
+from lowlift.wording import percent, times
 
 _NOT = "not bounded"
 

@@ -1,19 +1,15 @@
 """The channel as a table, and the shares of values before and after."""
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.audit import Audit
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.encodings import Encoded
-from lowlift.report.records import Table
-from lowlift.report.wording import cell, counted, percent, shown, times
-
-__all__ = ["Shares", "channel_table", "public_channel_table", "shares_after", "shares_before"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from lowlift.figures.page import Table
+from lowlift.wording import cell, counted, percent, shown, times
 
 _OUTPUTS, _MEMBERS, _BARS = 60, 6, 24
 
@@ -107,7 +103,7 @@ def p_x_of_entries(encoded: Encoded) -> Floats:
     return np.asarray(p_x[channel.members] * (channel.member_weights / channel.denominator))
 
 
-def _own(encoded: Encoded) -> npt.NDArray[np.bool_]:
+def _own(encoded: Encoded) -> Bools:
     """Tell per entry of the channel whether it publishes x as itself; see `share_changed`."""
     channel = encoded.channel
     if encoded.name == "values":

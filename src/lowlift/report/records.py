@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Limit", "Number", "Origin", "Point", "Publication", "Table", "Verdict"]
-
 
 class Number(NamedTuple):
     """A number with its name, and a remark beside it."""
@@ -31,17 +29,6 @@ class Verdict(NamedTuple):
     sentence: str
     detail: str
     numbers: tuple[Number, ...] = ()
-
-
-class Table(NamedTuple):
-    """A table of texts; `hidden` rows are left out at its end."""
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    #: The columns that hold numbers.
-    numeric: tuple[int, ...] = ()
-    hidden: int = 0
 
 
 @dataclass(frozen=True)

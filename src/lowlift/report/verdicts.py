@@ -1,25 +1,18 @@
 """The verdict in one sentence: the word comes from the exact audit, numbers say how it stands."""
 
 import math
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from lowlift.audit import Audit
 from lowlift.criteria import AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.guarantees import guarantee_of
 from lowlift.report.notions import Ends, closeness, ends_of
 from lowlift.report.records import Number, Verdict
-from lowlift.report.wording import counted, joined, percent, times
 from lowlift.rounding import at_least, at_most, percent_at_most
+from lowlift.wording import capital, counted, joined, percent, times
 
-__all__ = [
-    "curve_verdict",
-    "numbers_of",
-    "promise_in_full",
-    "promise_of",
-    "public_verdict",
-    "verdict_of",
-    "with_uncovered",
-]
+if TYPE_CHECKING:
+    from lowlift.report.report import Report
 
 HOLDS, FAILS, UNPROVEN = "The bound holds", "The bound does not hold", "Not decided exactly"
 EMPTY = "Nothing is bounded"
@@ -114,143 +107,96 @@ def _measured(audit: Audit) -> str:
     return f"{more}, or reduce it to {low:.3g} times"
 
 
-def verdict_of(
-    raw: Audit,
-    published: Audit | None,
-    holds: bool,
-    names: Sequence[str],
-    numbers: Sequence[Number],
-) -> Verdict:
+def verdict_of(report: "Report", *, is_public: bool = False) -> Verdict:
     """Return the verdict on what is published, or on publishing X as it is.
 
-    Parameters
-    ----------
-    raw
-        The audit of X as it is.
-    published
-        The audit of what is published instead; None without a release.
-    holds
-        Whether every exact audit says that the bound holds.
-    names
-        The released columns.
-    numbers
-        From `numbers_of`.
+    In its public form it has no number of the table.
     """
-    subject = published or raw
-    columns = joined(list(names)) if names else "X"
-    word = _word(raw.criterion, subject.is_certified, holds)
-    if word == EMPTY:
-        sentence = _NOTHING
-    elif word == HOLDS:
-        start = (
-            "This release keeps its promise" if published else f"{columns} may be published as is"
-        )
-        sentence = f"{start}: {promise_of(raw.criterion)}."
-    elif word == UNPROVEN:
+    criterion, subject = report.raw.criterion, report.subject
+    columns = "the columns" if is_public else _columns(report)
+    word, sentence, detail = _word(report), _NOTHING, ""
+    if word == UNPROVEN:
         sentence = (
             "This bound is not one of lowlift's own and was compared in floating point only: "
             "no verdict is given."
         )
-    else:
-        start = (
-            "This release breaks its promise" if published else f"Do not publish {columns} as is"
-        )
-        sentence = f"{start}: a published value can {_measured(subject)}."
-    detail = _EXACT if word == HOLDS else ""
-    if word == FAILS:
-        broken, all_of_them = len(subject.violations), subject.channel.n_y
-        broken_by = f"{broken:,} of {counted(all_of_them, 'value')} break it"
-        if not broken:  # a criterion that is not convex can hold for all columns and fail for one
-            broken_by = "it does not hold for each sensitive column alone"
-        detail = f"The bound asks that {promise_of(raw.criterion)}; {broken_by}. {_EXACT}"
-    return Verdict(word, _TONES[word], _capital(sentence), detail, tuple(numbers))
-
-
-def public_verdict(
-    criterion: Criterion, is_release: bool, is_certified: bool, holds: bool
-) -> Verdict:
-    """Return the verdict without any number of the table."""
-    word = _word(criterion, is_certified, holds)
-    tone = _TONES[word]
-    if word == EMPTY:
-        return Verdict(word, tone, _NOTHING, "")
-    if word == HOLDS:
-        start = (
-            "This release keeps its promise" if is_release else "The columns may be published as is"
-        )
-        return Verdict(word, tone, f"{start}: {promise_of(criterion)}.", _EXACT)
-    if word == UNPROVEN:
-        return Verdict(word, tone, "The bound was not decided exactly: no verdict is given.", "")
-    start = "This release breaks its promise" if is_release else "The columns break the bound as is"
-    return Verdict(word, tone, f"{start}.", f"The bound asks that {promise_of(criterion)}.")
-
-
-def with_uncovered(found: Verdict, uncovered: str) -> Verdict:
-    """Return the verdict, unless it holds and something was published that it does not cover."""
-    if not uncovered or found.word in {FAILS, UNPROVEN}:
+    elif word == HOLDS:
+        start = f"{columns} may be published as is"
+        if report.is_release:
+            start = "This release keeps its promise"
+        sentence, detail = f"{start}: {promise_of(criterion)}.", _EXACT
+    elif word == FAILS:
+        start = f"Do not publish {columns} as is"
+        if report.is_release:
+            start = "This release breaks its promise"
+        asked = f"The bound asks that {promise_of(criterion)}"
+        sentence, detail = f"{start}.", f"{asked}."
+        if not is_public:
+            sentence = f"{start}: a published value can {_measured(subject)}."
+            detail = f"{asked}; {_broken_by(subject)}. {_EXACT}"
+    numbers = () if is_public else numbers_of(report)
+    found = Verdict(word, _TONES[word], capital(sentence), detail, numbers)
+    if not report.uncovered or word in {FAILS, UNPROVEN}:
         return found
-    sentence = f"The bound holds for the released columns alone, but {uncovered}."
+    sentence = f"The bound holds for the released columns alone, but {report.uncovered}."
     return found._replace(word=BEYOND, tone=_TONES[BEYOND], sentence=sentence)
 
 
-def curve_verdict(raw: Audit, names: Sequence[str], how_many: int) -> Verdict:
+def _columns(report: "Report") -> str:
+    return joined(report.origin.released) if report.origin else "X"
+
+
+def _broken_by(audit: Audit) -> str:
+    if audit.violations:
+        count = counted(audit.channel.n_y, "value")
+        return f"{len(audit.violations):,} of {count} break it"
+    # A criterion that is not convex can hold for all columns together and fail for one.
+    return "it does not hold for each sensitive column alone"
+
+
+def curve_verdict(report: "Report") -> Verdict:
     """Return what a trade-off says first: how risky X is as it is."""
-    columns = joined(list(names)) if names else "X"
-    sentence = f"Published as is, a value of {columns} can {_measured(raw)}."
+    sentence = f"Published as is, a value of {_columns(report)} can {_measured(report.raw)}."
     detail = (
-        f"The curve shows what {counted(how_many, 'release')} keep under bounds from strict to "
-        "loose. Each was audited exactly."
+        f"The curve shows what {counted(len(report.points), 'release')} keep under bounds from "
+        "strict to loose. Each was audited exactly."
     )
     return Verdict("Trade-off", "plain", sentence, detail, ())
 
 
-def _word(criterion: Criterion, is_certified: bool, holds: bool) -> str:
-    if not is_certified:
+def _word(report: "Report") -> str:
+    if not report.subject.is_certified:
         return UNPROVEN
-    if not holds:
+    if not report.is_satisfied:
         return FAILS
-    return EMPTY if is_empty(criterion) else HOLDS
+    return EMPTY if is_empty(report.raw.criterion) else HOLDS
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def numbers_of(
-    raw: Audit,
-    published: Audit | None,
-    *,
-    share_changed: float,
-    upper_bound: float | None,
-    guesses: tuple[float, float],
-) -> tuple[Number, ...]:
+def numbers_of(report: "Report") -> tuple[Number, ...]:
     """Return the numbers behind the verdict."""
-    subject, ends = published or raw, ends_of(raw.criterion)
+    subject, ends = report.subject, ends_of(report.raw.criterion)
     most = f"allowed: at most ×{at_most(ends.upper)}" if math.isfinite(ends.upper) else "no bound"
     least = (
         f"allowed: at least ×{at_least(-ends.lower)}" if math.isfinite(ends.lower) else "no bound"
     )
-    before = (float(raw.lift.max()), float(raw.lift.min()))
-    if published is not None:
-        most, least = (
-            f"{words}; X as it is: {times(value)}"
-            for words, value in zip((most, least), before, strict=True)
-        )
-    broken, outputs = len(subject.violations), subject.channel.n_y
+    if report.encoded is not None:
+        most = f"{most}; X as it is: {times(float(report.raw.lift.max()))}"
+        least = f"{least}; X as it is: {times(float(report.raw.lift.min()))}"
     how = "decided exactly" if subject.is_certified else "compared in floating point"
-    found = [
+    blind, seeing = map(percent, report.guesses)
+    broken = f"{len(subject.violations):,}"
+    found = (
         Number("Largest lift", times(float(subject.lift.max())), most),
         Number("Smallest lift", times(float(subject.lift.min())), least),
-        Number("Values that break the bound", f"{broken:,}", f"of {outputs:,}, {how}"),
-        Number(
-            "Best guess right",
-            percent(guesses[1]),
-            f"{percent(guesses[0])} without seeing anything",
-        ),
-    ]
-    if published is None:
-        return tuple(found)
-    bound = "" if upper_bound is None else f"proven: at most {percent_at_most(upper_bound)}"
-    kept = percent(min(1.0, subject.nmi))
-    changed = Number("Rows changed", percent(share_changed), "expected share")
-    return (*found, Number("Information kept", kept, bound), changed)
+        Number("Values that break the bound", broken, f"of {subject.channel.n_y:,}, {how}"),
+        Number("Best guess right", seeing, f"{blind} without seeing anything"),
+    )
+    if report.encoded is None:
+        return found
+    bound, kept = report.upper_bound, percent(min(1.0, subject.nmi))
+    note = "" if bound is None else f"proven: at most {percent_at_most(bound)}"
+    changed = percent(report.encoded.share_changed)
+    return (
+        *(*found, Number("Information kept", kept, note)),
+        Number("Rows changed", changed, "expected share"),
+    )

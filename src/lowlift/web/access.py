@@ -11,8 +11,6 @@ from typing import TypeAlias
 
 from lowlift.web.limits import Limits
 
-__all__ = ["Access", "Client", "TooManyGuesses"]
-
 #: Seconds that a link is good.
 _LINK_SECONDS = 600.0
 #: Guesses of one client that wait for each other; clients that are remembered.

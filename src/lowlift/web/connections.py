@@ -12,8 +12,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lowlift.web.limits import Limits
 
-__all__ = ["Connection", "Connections", "Loop"]
-
 
 class Connections:
     """The open connections of a server.

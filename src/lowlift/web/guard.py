@@ -10,10 +10,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from lowlift.web.limits import Limits
-from lowlift.web.places import place_of
 from lowlift.web.sessions import Sessions
-
-__all__ = ["Guard", "cookie_name"]
+from lowlift.web.words import redacted
 
 _Message = MutableMapping[str, Any]
 _App = Callable[..., Awaitable[None]]
@@ -94,7 +92,7 @@ class Guard:
         except ClientDisconnect:
             pass  # whoever asked is gone
         except Exception as error:  # noqa: BLE001 (answered already; its text may hold data)
-            _LOG.error(place_of(error))
+            _LOG.error(redacted(error))
 
     def _refusal(self, headers: Headers, method: str, path: str) -> str:
         """Return why a request is refused; empty when it is not."""

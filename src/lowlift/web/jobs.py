@@ -1,6 +1,6 @@
 """Work in processes of its own: started in milliseconds, watched, stopped.
 
-Each job is one process, forked from a server that has everything loaded (`warm`).
+Each job is one process, forked from a server that has everything loaded (`preload`).
 It sends progress and one outcome; it ends when asked to, and when whoever started it is gone.
 """
 
@@ -20,13 +20,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from lowlift.errors import LowliftError
-from lowlift.web.places import place_of
-from lowlift.web.words import said
-
-__all__ = ["Job", "Tell", "prepare"]
+from lowlift.web.words import message_of, redacted
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["lowlift.web.forking"])
+_context.set_forkserver_preload(["lowlift.web.preload"])
 #: Seconds that a process gets to end by itself.
 _PATIENCE = 0.5
 #: Seconds before the fork server is asked again.
@@ -215,13 +212,13 @@ def _work(
     try:
         outcome = ("done", function(*arguments, tell))
     except LowliftError as error:
-        outcome = ("refused", said(error))
+        outcome = ("refused", message_of(error))
     except MemoryError:
         outcome = ("refused", "this needs more memory than there is. Use fewer columns or rows.")
     except OSError as error:
         outcome = ("refused", f"a file could not be read or written: {error.strerror}.")
     except Exception as error:  # noqa: BLE001 (its text may hold data: the kind alone is told)
-        outcome = ("failed", f"this went wrong on our side: {place_of(error)}.")
+        outcome = ("failed", f"this went wrong on our side: {redacted(error)}.")
     with contextlib.suppress(OSError):
         pipe.send(outcome)
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass, fields
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["Limits"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:

@@ -20,8 +20,6 @@ from typing import Any
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.web.limits import Limits
 
-__all__ = ["Address", "Limits", "serve"]
-
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LEAST_PASSWORD = 12
 #: Bytes of the temporary folder's path: a socket's has 107, and 32 are added.

@@ -15,8 +15,6 @@ from lowlift.errors import InvalidInput
 from lowlift.web.jobs import Job
 from lowlift.web.settings import Setting
 
-__all__ = ["Session", "SessionTable", "Sessions"]
-
 _MOST_JOBS, _MOST_RUNNING, _MOST_SESSIONS = 48, 8, 32
 #: States of jobs that wrote nothing.
 _NOTHING_MADE = frozenset({"refused", "failed", "cancelled"})

@@ -7,8 +7,6 @@ from typing import Any
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["Upload", "receive", "safe_name"]
-
 _ENDINGS = (".csv", ".parquet")
 _MOST_FIELDS, _MOST_FIELD = 16, 64 * 1024
 

@@ -7,16 +7,30 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
+from lowlift.criteria import ALIP, LDP
 from lowlift.errors import InvalidInput
+from lowlift.joint import Joint
+from lowlift.mechanisms.watchdog import watchdog
 from lowlift.paper.propositions.cases import SHAPES, published, random_cases
-from lowlift.paper.propositions.enclosures import exact_slack, middle
+from lowlift.paper.propositions.enclosures import (
+    DOUBT,
+    LEAST,
+    Ends,
+    exact_slack,
+    log,
+    middle,
+    weighted,
+)
 from lowlift.paper.propositions.inequalities import INEQUALITIES, Inequality
-from lowlift.paper.propositions.known import ONE_RISKY_SYMBOL, WORSE_PARTNER
-from lowlift.paper.propositions.measures import Cases, Exact
-from lowlift.paper.propositions.watchdogs import kept, kept_more, told
+from lowlift.paper.propositions.measures import Cases, Exact, Table
 
-__all__ = ["Claim", "try_propositions"]
+#: Counter-examples to Proposition 2, as counts, epsilon and lambda. The first: LDP publishes both
+#: symbols, ALIP randomises the first, alone, which changes nothing. The second: X_H is one symbol
+#: for LDP and two for ALIP; the one takes a large symbol in.
+ONE_RISKY_SYMBOL = (((2, 9), (1, 9)), 0.6, 0.5)
+WORSE_PARTNER = (((5, 4, 2, 1), (4, 6, 1, 4)), 1.0, 0.5)
 
 
 @dataclass(frozen=True)
@@ -133,15 +147,54 @@ def _proposition_2(rng: np.random.Generator, batches: Sequence[Cases], cases: in
     drawn = zip((tables[k] for k in picked), epsilons, shares, strict=True)
     runs = [ONE_RISKY_SYMBOL, WORSE_PARTNER, *drawn]
     plain, repaired = (
-        np.array([kept_more(kept(*run, repair)) for run in runs]) for repair in (False, True)
+        np.array([kept_more(_kept(*run, repair)) for run in runs]) for repair in (False, True)
     )
     text = "I(X;Y) of LDP(ε) {} that of ALIP(λε, (1 − λ)ε), {} watchdogs"
     rows = [
-        ("printed", (">", "unrepaired"), plain, plain <= 0, told(ONE_RISKY_SYMBOL, False)),
+        ("printed", (">", "unrepaired"), plain, plain <= 0, _told(ONE_RISKY_SYMBOL, False)),
         ("corrected", ("≥", "unrepaired"), plain, plain < 0, ""),
-        ("with repair", ("≥", "repaired"), repaired, repaired < 0, told(WORSE_PARTNER, True)),
+        ("with repair", ("≥", "repaired"), repaired, repaired < 0, _told(WORSE_PARTNER, True)),
     ]
     return [
         Claim("2", form, text.format(*words), len(slack), float(slack.min()), int(bad.sum()), line)
         for form, words, slack, bad, line in rows
     ]
+
+
+def _kept(
+    counts: npt.ArrayLike, epsilon: float, lam: float, repair: bool
+) -> list[tuple[float, list[int]]]:
+    """Return I(X;Y) in nats and the masses of the outputs, of LDP's and of ALIP's watchdog."""
+    joint, found = Joint.from_counts(counts), list[tuple[float, list[int]]]()
+    p_x = joint.counts.sum(axis=0).tolist()
+    for criterion in (LDP(epsilon), ALIP.split(epsilon, lam)):
+        release = watchdog(joint, criterion, repair=repair)
+        blocks = (release.channel.atom(y)[0] for y in range(release.channel.n_y))
+        masses = sorted(sum(p_x[x] for x in block) for block in blocks)
+        found.append((release.audit.mutual_information, masses))
+    return found
+
+
+def kept_more(pair: Sequence[tuple[float, Sequence[int]]]) -> float:
+    """Return by how much the first keeps more than the second, with an exact sign."""
+    (ldp, ldp_masses), (alip, alip_masses) = pair
+    if ldp - alip > DOUBT:
+        return ldp - alip
+    if ldp_masses == alip_masses:
+        return 0.0
+    # I(X;Y) = H(Y) = log n - sum n_y log n_y / n: the smaller sum keeps more.
+    slack = exact_slack(lambda bits: (_log_sum(ldp_masses, bits), _log_sum(alip_masses, bits)))
+    return slack / sum(ldp_masses) or math.copysign(LEAST, slack)
+
+
+def _told(run: tuple[Table, float, float], repair: bool) -> str:
+    """Return a run (counts, epsilon, lam) and what both watchdogs keep in one line."""
+    counts, epsilon, lam = run
+    (ldp, _), (alip, _) = _kept(counts, epsilon, lam, repair)
+    return (
+        f"counts {counts}, ε = {epsilon:g}, λ = {lam:g}: LDP keeps {ldp:.4f} nats, ALIP {alip:.4f}"
+    )
+
+
+def _log_sum(masses: Sequence[int], bits: int) -> Ends:
+    return weighted([Fraction(n) for n in masses], [log(Fraction(n), bits) for n in masses])

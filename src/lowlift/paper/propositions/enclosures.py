@@ -7,20 +7,6 @@ from typing import TypeAlias
 
 from lowlift.exact import exp_between, log_of, precisions
 
-__all__ = [
-    "DOUBT",
-    "LEAST",
-    "Ends",
-    "exact_slack",
-    "log",
-    "middle",
-    "power",
-    "root",
-    "scaled_log",
-    "sum_of",
-    "weighted",
-]
-
 #: A real number lies between the two ends; a rational is both.
 Ends: TypeAlias = tuple[Fraction, Fraction]
 

@@ -1,16 +1,15 @@
 """Labels, factors and shares as people read them."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from lowlift.figures.canvas import shortened
-from lowlift.joint import Label
-
-__all__ = ["cell", "counted", "joined", "percent", "shown", "times"]
+if TYPE_CHECKING:
+    from lowlift.joint import Label
 
 _CELL = 80
 
 
-def shown(label: Label) -> str:
+def shown(label: "Label") -> str:
     """Return a label as people read it.
 
     Examples
@@ -21,6 +20,17 @@ def shown(label: Label) -> str:
     if isinstance(label, tuple):
         return ", ".join(shown(part) for part in label)
     return "(missing)" if label is None else str(label)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return text of at most so many letters; what was cut is shown by an ellipsis.
+
+    Examples
+    --------
+    >>> shortened("bronchitis", 6)
+    'bronc…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def cell(text: str) -> str:
@@ -74,3 +84,8 @@ def joined(words: Sequence[str]) -> str:
     ('class, sex and age', 'ward')
     """
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def capital(text: str) -> str:
+    """Return a text that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
