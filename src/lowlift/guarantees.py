@@ -1,7 +1,8 @@
-"""What a criterion promises, and how far a search came, in words."""
+"""What a criterion promises, in numbers and in words, and how far a search came."""
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 from lowlift.certificates import Certificate
 from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
@@ -18,6 +19,52 @@ _READER = (
 )
 
 
+class Ends(NamedTuple):
+    """How far a criterion bounds every lift, in nats; inf where it does not."""
+
+    lower: float
+    upper: float
+
+
+def ends_of(criterion: Criterion) -> Ends:
+    """Return the bounds on single lifts that follow from a criterion, whatever P(s) is.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP, MaxLift
+    >>> ends_of(ALIP(0.5, 1.0)), ends_of(LDP(1.0)), ends_of(MaxLift(2.0))
+    (Ends(lower=0.5, upper=1.0), Ends(lower=1.0, upper=1.0), Ends(lower=inf, upper=2.0))
+    """
+    if isinstance(criterion, LDP):
+        return Ends(criterion.epsilon, criterion.epsilon)
+    if isinstance(criterion, BuiltIn) and criterion.is_box:
+        lower, upper = criterion.lower, criterion.upper
+        # Lifts average to 1: none can be above alone, or below alone.
+        return Ends(0.0, 0.0) if 0 in {lower, upper} else Ends(lower, upper)
+    return Ends(math.inf, math.inf)
+
+
+def closeness(criterion: Criterion) -> float:
+    """Return the largest total variation between P(s|y) and P(s) that follows from a criterion.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP
+    >>> round(closeness(ALIP(0.5, 0.5)), 4), closeness(ALIP(math.inf, math.inf))
+    (0.2449, 1.0)
+    """
+    ends = ends_of(criterion)
+    if isinstance(criterion, LDP):
+        return math.tanh(criterion.epsilon / 4) if criterion.epsilon < 700 else 1.0
+    if isinstance(criterion, L1Lift | Chi2Lift):
+        return min(1.0, math.expm1(criterion.upper) / 2 if criterion.upper < 700 else 1.0)
+    low = math.exp(-ends.lower)
+    if ends.upper > 700:
+        return 1.0 - low
+    high = math.exp(ends.upper)
+    return 0.0 if high == low else (high - 1) * (1 - low) / (high - low)
+
+
 def guarantee_of(criterion: Criterion) -> str:
     """Return what a criterion promises, in words and numbers rounded to the safe side.
 
@@ -29,8 +76,75 @@ def guarantee_of(criterion: Criterion) -> str:
 as likely as it was before
     """
     if not isinstance(criterion, BuiltIn):
-        return f"What {criterion} bounds is known to whoever wrote it."
+        return f"lowlift did not define {criterion}: its author must say what it bounds."
     return f"{_promise(criterion)} {_READER}"
+
+
+def promise_of(criterion: Criterion) -> str:
+    """Return what the bound promises: one sentence, without jargon where that is possible.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP, MaxLift
+    >>> promise_of(ALIP(0.5, 1.0))
+    'seeing a published value makes no sensitive value more than 2.72 times or less than 0.606 \
+times as likely as it was'
+    >>> promise_of(MaxLift(0.0))
+    'seeing a published value tells nothing about the sensitive values'
+    """
+    if not isinstance(criterion, BuiltIn):
+        return f"what a published value tells satisfies {criterion}"
+    ends = ends_of(criterion)
+    if ends == Ends(0, 0):
+        return "seeing a published value tells nothing about the sensitive values"
+    if math.isinf(criterion.lower) and math.isinf(criterion.upper):
+        return "nothing is bounded"
+    if words := _factors(ends):
+        return f"seeing a published value makes no sensitive value {words} as likely as it was"
+    return _on_average(criterion)
+
+
+def is_empty(criterion: Criterion) -> bool:
+    """Return whether every release satisfies the criterion.
+
+    Examples
+    --------
+    >>> is_empty(L1Lift(math.inf, 2.0)), is_empty(L1Lift(math.inf, 0.5))
+    (True, False)
+    """
+    if not isinstance(criterion, BuiltIn) or math.isfinite(criterion.lower):
+        return False
+    if isinstance(criterion, L1Lift):  # two distributions differ by 2 at most
+        return criterion.upper >= math.log(3)
+    if isinstance(criterion, AlphaLift) and criterion.alpha == 1:  # lifts average to 1
+        return True
+    return math.isinf(criterion.upper)
+
+
+def _on_average(criterion: Criterion) -> str:
+    lower, upper = criterion.lower, criterion.upper
+    share = closeness(criterion)
+    if isinstance(criterion, L1Lift | Chi2Lift) and share < 1:
+        moved = f"{math.ceil(share * (1 + 1e-12) * 1000) / 10:g}%"
+        words = f"moves at most {moved} of the belief in some sensitive values to others"
+        return f"seeing a published value {words}"
+    if isinstance(criterion, AlphaLift):
+        sides = []
+        if math.isfinite(upper):
+            sides.append(f"more than {at_most(upper)} times as likely")
+        if math.isfinite(lower):
+            sides.append(f"less than 1/{at_most(lower)} times as likely")
+        words = " or ".join(sides)
+        return f"seeing a published value makes the sensitive values, on average, no {words}"
+    return "what a published value tells stays within the bound that was asked for"
+
+
+def promise_in_full(criterion: Criterion, holds: bool) -> str:
+    """Return the promise in the codebook's words, or that there is none."""
+    if not isinstance(criterion, BuiltIn):
+        return "lowlift did not define this criterion: its author must say what it bounds."
+    words = _promise(criterion)
+    return words if holds else f"Asked for, but not kept: {words}"
 
 
 def stopped_note(
@@ -91,21 +205,26 @@ def _promise(criterion: Criterion) -> str:
         return _averages(
             (upper, f"{mean} P(s|y)/P(s)", at_most), (lower, f"{mean} P(s)/P(s|y)", at_most)
         )
-    return _factors(lower, upper)
+    return _single_lifts(ends_of(criterion))
 
 
-def _factors(lower: float, upper: float) -> str:
-    if 0 in {lower, upper}:  # factors average to 1: none can be above or below alone
+def _single_lifts(ends: Ends) -> str:
+    if ends == Ends(0, 0):
         return "No published value changes how likely any sensitive value is."
-    sides = []
-    if not math.isinf(upper):
-        sides.append(f"more than {at_most(upper, 4)} times")
-    if not math.isinf(lower):
-        sides.append(f"less than {at_least(-lower, 4)} times")
-    text = f"No published value makes any sensitive value {' or '.join(sides)} as likely as it was"
-    if len(sides) == 2:
+    text = f"No published value makes any sensitive value {_factors(ends, 4)} as likely as it was"
+    if math.isfinite(max(ends)):
         return f"{text} before."
-    return f"{text} before. How much {'more' if math.isinf(upper) else 'less'} is not bounded."
+    return f"{text} before. How much {'more' if math.isinf(ends.upper) else 'less'} is not bounded."
+
+
+def _factors(ends: Ends, digits: int = 3) -> str:
+    """Return by which factors a sensitive value does not become more or less likely; or nothing."""
+    sides = []
+    if math.isfinite(ends.upper):
+        sides.append(f"more than {at_most(ends.upper, digits)} times")
+    if math.isfinite(ends.lower):
+        sides.append(f"less than {at_least(-ends.lower, digits)} times")
+    return " or ".join(sides)
 
 
 def _averages(*sides: tuple[float, str, Callable[[float, int], str]]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowlift.arrays import Bools, Floats
+from lowlift.paper.density import lifts_of
 from lowlift.paper.experiments import Experiment, Series
 from lowlift.paper.points import printed
 from lowlift.paper.runs import Sweep
@@ -189,7 +190,5 @@ def _spread(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:
 @functools.cache
 def _own_leakages(n_s: int, n_x: int, joints: int = OWN_JOINTS) -> tuple[Floats, Floats]:
     """Return min-lift and max-lift leakage of X itself over random joints."""
-    entries = np.random.default_rng(0).random((joints, n_s, n_x))
-    entries /= entries.sum(axis=(1, 2), keepdims=True)
-    lift = entries / entries.sum(axis=1, keepdims=True) / entries.sum(axis=2, keepdims=True)
+    lift = lifts_of(np.random.default_rng(0).random((joints, n_s, n_x)))
     return -np.log(lift.min(axis=(1, 2))), np.log(lift.max(axis=(1, 2)))

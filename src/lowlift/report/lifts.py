@@ -31,14 +31,7 @@ class Shown(NamedTuple):
 def arranged(audit: Audit, names: tuple[str, ...], what: str) -> Shown:
     """Return what a heat map shows: everything in its order, or the riskiest part, riskiest first.
 
-    Parameters
-    ----------
-    audit
-        Whose lifts.
-    names
-        The names of its outputs.
-    what
-        What they are, for the note: "values of X" or "published values".
+    `names` are those of the outputs, and `what` they are ("values of X") is for the note.
     """
     logs = log_or_minus_inf(audit.lift)
     columns, rows = np.arange(logs.shape[1]), np.arange(logs.shape[0])
@@ -79,16 +72,8 @@ def riskiest(
 ) -> Table:
     """Return the values of X with the highest and lowest lifts, and what became of them.
 
-    Parameters
-    ----------
-    raw
-        The audit of publishing X as it is.
-    published
-        The audit of what is published instead.
-    names
-        The names of its outputs.
-    is_judged
-        Whether there is one bound to judge them by.
+    `raw` is the audit of publishing X as it is, `published` that of what is published instead, with
+    the `names` of its outputs. `is_judged`: there is one bound to judge the values by.
     """
     order = raw.most_extreme(_RISKIEST)
     s_labels = [cell(shown(label)) for label in raw.joint.s_labels]

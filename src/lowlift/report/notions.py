@@ -2,64 +2,18 @@
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import NamedTuple
 
 import numpy as np
 
 from lowlift.audit import Audit
-from lowlift.criteria import LDP, BuiltIn, Chi2Lift, Criterion, L1Lift
+from lowlift.criteria import LDP, Criterion
 from lowlift.figures.page import Table
+from lowlift.guarantees import closeness, ends_of
 from lowlift.measures import bayes_vulnerability
 from lowlift.rounding import at_least, at_most
 from lowlift.wording import percent, times
 
 _NOT = "not bounded"
-
-
-class Ends(NamedTuple):
-    """How far a criterion bounds every lift, in nats; inf where it does not."""
-
-    lower: float
-    upper: float
-
-
-def ends_of(criterion: Criterion) -> Ends:
-    """Return the bounds on single lifts that follow from a criterion, whatever P(s) is.
-
-    Examples
-    --------
-    >>> from lowlift.criteria import ALIP, MaxLift
-    >>> ends_of(ALIP(0.5, 1.0)), ends_of(LDP(1.0)), ends_of(MaxLift(2.0))
-    (Ends(lower=0.5, upper=1.0), Ends(lower=1.0, upper=1.0), Ends(lower=inf, upper=2.0))
-    """
-    if isinstance(criterion, LDP):
-        return Ends(criterion.epsilon, criterion.epsilon)
-    if isinstance(criterion, BuiltIn) and criterion.is_box:
-        lower, upper = criterion.lower, criterion.upper
-        # Lifts average to 1: none can be above alone, or below alone.
-        return Ends(0.0, 0.0) if 0 in {lower, upper} else Ends(lower, upper)
-    return Ends(math.inf, math.inf)
-
-
-def closeness(criterion: Criterion) -> float:
-    """Return the largest total variation between P(s|y) and P(s) that follows from a criterion.
-
-    Examples
-    --------
-    >>> from lowlift.criteria import ALIP
-    >>> round(closeness(ALIP(0.5, 0.5)), 4), closeness(ALIP(math.inf, math.inf))
-    (0.2449, 1.0)
-    """
-    ends = ends_of(criterion)
-    if isinstance(criterion, LDP):
-        return math.tanh(criterion.epsilon / 4) if criterion.epsilon < 700 else 1.0
-    if isinstance(criterion, L1Lift | Chi2Lift):
-        return min(1.0, math.expm1(criterion.upper) / 2 if criterion.upper < 700 else 1.0)
-    low = math.exp(-ends.lower)
-    if ends.upper > 700:
-        return 1.0 - low
-    high = math.exp(ends.upper)
-    return 0.0 if high == low else (high - 1) * (1 - low) / (high - low)
 
 
 def _promises(criterion: Criterion) -> dict[str, str]:

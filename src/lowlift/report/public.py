@@ -18,12 +18,13 @@ from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.criteria import BuiltIn
 from lowlift.figures import LegendEntry
 from lowlift.figures.page import Table
+from lowlift.guarantees import promise_in_full
 from lowlift.report.limits import ADVERSARY, public_limits
 from lowlift.report.notions import promised_notions
 from lowlift.report.outputs import public_channel_table
 from lowlift.report.provenance import public_provenance
 from lowlift.report.records import Limit, Number, Verdict
-from lowlift.report.verdicts import promise_in_full, verdict_of
+from lowlift.report.verdicts import verdict_of
 
 if TYPE_CHECKING:
     from lowlift.report.report import Report

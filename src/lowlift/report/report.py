@@ -20,14 +20,14 @@ from lowlift.figures import (
     panel_svg,
 )
 from lowlift.figures.page import Table, render
-from lowlift.guarantees import stopped_note
+from lowlift.guarantees import ends_of, promise_in_full, stopped_note
 from lowlift.measures import bayes_vulnerability
 from lowlift.report import lifts, limits, outputs, tradeoffs
-from lowlift.report.notions import ends_of, notions
+from lowlift.report.notions import notions
 from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
 from lowlift.report.records import Limit, Number, Origin, Point, Publication, Verdict
-from lowlift.report.verdicts import curve_verdict, promise_in_full, verdict_of
+from lowlift.report.verdicts import curve_verdict, verdict_of
 from lowlift.rounding import percent_at_most
 from lowlift.sampling import LiftIntervals
 from lowlift.wording import percent

@@ -4,9 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from lowlift.audit import Audit
-from lowlift.criteria import AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
-from lowlift.guarantees import guarantee_of
-from lowlift.report.notions import Ends, closeness, ends_of
+from lowlift.guarantees import ends_of, is_empty, promise_of
 from lowlift.report.records import Number, Verdict
 from lowlift.rounding import at_least, at_most, percent_at_most
 from lowlift.wording import capital, counted, joined, percent, times
@@ -23,79 +21,6 @@ _EXACT = (
     "Decided exactly, in whole numbers: the counts of the table and the weights by which values "
     "are drawn. The numbers shown are rounded."
 )
-
-
-def promise_of(criterion: Criterion) -> str:
-    """Return what the bound promises: one sentence, without jargon where that is possible.
-
-    Examples
-    --------
-    >>> from lowlift.criteria import ALIP, MaxLift
-    >>> promise_of(ALIP(0.5, 1.0))
-    'seeing a published value makes no sensitive value more than 2.72 times or less than 0.606 \
-times as likely as it was'
-    >>> promise_of(MaxLift(0.0))
-    'seeing a published value tells nothing about the sensitive values'
-    """
-    if not isinstance(criterion, BuiltIn):
-        return f"what a published value tells satisfies {criterion}"
-    ends = ends_of(criterion)
-    if ends == Ends(0.0, 0.0):
-        return "seeing a published value tells nothing about the sensitive values"
-    if math.isinf(criterion.lower) and math.isinf(criterion.upper):
-        return "nothing is bounded"
-    sides = []
-    if math.isfinite(ends.upper):
-        sides.append(f"more than {at_most(ends.upper)} times")
-    if math.isfinite(ends.lower):
-        sides.append(f"less than {at_least(-ends.lower)} times")
-    if sides:
-        words = " or ".join(sides)
-        return f"seeing a published value makes no sensitive value {words} as likely as it was"
-    return _on_average(criterion)
-
-
-def is_empty(criterion: Criterion) -> bool:
-    """Return whether every release satisfies the criterion.
-
-    Examples
-    --------
-    >>> is_empty(L1Lift(math.inf, 2.0)), is_empty(L1Lift(math.inf, 0.5))
-    (True, False)
-    """
-    if not isinstance(criterion, BuiltIn) or math.isfinite(criterion.lower):
-        return False
-    if isinstance(criterion, L1Lift):  # two distributions differ by 2 at most
-        return criterion.upper >= math.log(3)
-    if isinstance(criterion, AlphaLift) and criterion.alpha == 1:  # lifts average to 1
-        return True
-    return math.isinf(criterion.upper)
-
-
-def _on_average(criterion: Criterion) -> str:
-    lower, upper = criterion.lower, criterion.upper
-    share = closeness(criterion)
-    if isinstance(criterion, L1Lift | Chi2Lift) and share < 1:
-        moved = f"{math.ceil(share * (1 + 1e-12) * 1000) / 10:g}%"
-        words = f"moves at most {moved} of the belief in some sensitive values to others"
-        return f"seeing a published value {words}"
-    if isinstance(criterion, AlphaLift):
-        sides = []
-        if math.isfinite(upper):
-            sides.append(f"more than {at_most(upper)} times as likely")
-        if math.isfinite(lower):
-            sides.append(f"less than 1/{at_most(lower)} times as likely")
-        words = " or ".join(sides)
-        return f"seeing a published value makes the sensitive values, on average, no {words}"
-    return "what a published value tells stays within the bound that was asked for"
-
-
-def promise_in_full(criterion: Criterion, holds: bool) -> str:
-    """Return the promise in the codebook's words, or that there is none."""
-    if not isinstance(criterion, BuiltIn):
-        return "What this criterion bounds is known to whoever wrote it."
-    words = guarantee_of(criterion).partition(" This holds for a reader")[0]
-    return words if holds else f"Asked for, but not kept: {words}"
 
 
 def _measured(audit: Audit) -> str:

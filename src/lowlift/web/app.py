@@ -42,20 +42,8 @@ def create_app(
 ) -> Any:
     """Return the application.
 
-    Parameters
-    ----------
-    folder
-        An empty private folder; whoever made it removes it.
-    access
-        Who gets in.
-    given
-        The table that was named at the start.
-    hosts, scheme
-        As browsers say them; see `Guard`.
-    limits
-        Of requests, passwords and tabs.
-    connections
-        Those of the server: a timer of the application ends the late ones.
+    `folder` is empty and private; whoever made it removes it. `given` is the table that was named
+    at the start. For `hosts` and `scheme` see `Guard`. A timer ends the late ones of `connections`.
     """
     sessions = Sessions(folder, given)
 

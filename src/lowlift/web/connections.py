@@ -14,13 +14,7 @@ from lowlift.web.limits import Limits
 
 
 class Connections:
-    """The open connections of a server.
-
-    Parameters
-    ----------
-    limits
-        How many, and how long each may take.
-    """
+    """The open connections of a server: limited in number and in the time that each may take."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

@@ -45,18 +45,7 @@ class Guard:
     - Every answer carries the content-security policy and is not stored.
     - An error of ours is logged by its kind and place: its text may hold data.
 
-    Parameters
-    ----------
-    app
-        What is guarded.
-    hosts
-        Names with ports, as browsers send them.
-    scheme
-        "http" or "https".
-    limits
-        Of requests.
-    sessions
-        Who is let in already.
+    `hosts` are names with ports, as browsers send them; `scheme` is "http" or "https".
     """
 
     def __init__(

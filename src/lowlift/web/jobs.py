@@ -42,14 +42,8 @@ Tell: TypeAlias = Callable[[Any], bool]
 class Job:
     """One piece of work and where it stands.
 
-    Parameters
-    ----------
-    function
-        Of a module, called with `arguments` and a `Tell` in the process.
-    arguments
-        What it works on; pickled.
-    folder
-        Where its temporary files go, in a folder of their own, which is removed when it ends.
+    The process calls `function`, of a module, with the pickled `arguments` and a `Tell`. Its
+    temporary files go into a folder of their own under `folder`, which is removed when it ends.
     """
 
     def __init__(
@@ -170,12 +164,9 @@ class Job:
         self._wake()
 
     def _finish(self, kind: str, content: Any) -> None:
-        if not self.is_running:
-            return
-        if kind == "done":
-            self._settle("done", content, "")
-        else:
-            self._settle(kind, None, str(content))
+        if self.is_running:
+            is_done = kind == "done"
+            self._settle(kind, content if is_done else None, "" if is_done else str(content))
 
     def _settle(self, state: str, result: Any, error: str) -> None:
         self.state, self.result, self.error = state, result, error

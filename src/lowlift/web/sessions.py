@@ -121,16 +121,8 @@ class Session:
     ) -> Job:
         """Return the job that publishes a table; its result stays until the table is removed.
 
-        Parameters
-        ----------
-        table
-            Its id.
-        key
-            What is asked for: the same is not drawn twice.
-        is_again
-            Whether the table may be drawn from once more.
-        work
-            Returns the function of a new job and its arguments.
+        `key` is what is asked for: the same is not drawn twice. `is_again` allows to draw from the
+        table once more. `work` returns the function of a new job and its arguments.
 
         Raises
         ------
