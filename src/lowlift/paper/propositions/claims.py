@@ -1,7 +1,7 @@
 """Every inequality tried on random cases: how each fared, and a counter-example where it fails."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -17,13 +17,17 @@ from lowlift.paper.propositions.cases import SHAPES, published, random_cases
 from lowlift.paper.propositions.enclosures import (
     DOUBT,
     LEAST,
-    Ends,
+    Enclosure,
+    Number,
     exact_slack,
     log,
-    middle,
-    weighted,
 )
-from lowlift.paper.propositions.inequalities import INEQUALITIES, Inequality
+from lowlift.paper.propositions.inequalities import (
+    INEQUALITIES,
+    Inequality,
+    exact_sides,
+    slacks,
+)
 from lowlift.paper.propositions.measures import Cases, Exact, Table
 
 #: Counter-examples to Proposition 2, as counts, epsilon and lambda. The first: LDP publishes both
@@ -105,10 +109,10 @@ def _tried(inequality: Inequality, batches: Sequence[Cases]) -> Claim:
     if inequality.example is not None:
         batches = [published(inequality.example), *batches]
     for batch in batches:
-        slack = np.min([part.slacks(batch) for part in inequality.parts], axis=0)
+        slack = np.min([slacks(formula, batch) for formula in inequality.formulas], axis=0)
         claimed = np.full(len(batch), fill_value=True)
         if inequality.where is not None:
-            claimed = inequality.where.slacks(batch) >= 0
+            claimed = slacks(inequality.where, batch) >= 0
         bad = np.flatnonzero(claimed & (slack < 0))
         cases, violations = cases + int(claimed.sum()), violations + len(bad)
         smallest = min(smallest, float(slack.min(where=claimed, initial=math.inf)))
@@ -120,18 +124,20 @@ def _tried(inequality: Inequality, batches: Sequence[Cases]) -> Claim:
 
 def _counter_example(inequality: Inequality, case: Exact) -> str:
     """Return P_S, the lifts and both sides of a violating case in one line."""
-    part = min(inequality.parts, key=lambda part: exact_slack(partial(part.exact, case)))
-    smaller, larger = (_shown(middle(side)) for side in part.exact(case, 128))
-    lifts = [_tuple(l_s) for l_s in case.lifts[:3]] + ["…"] * (len(case.lifts) > 3)
-    return f"P_S = {_tuple(case.p_s)}, lifts {', '.join(lifts)}: {smaller} > {larger}"
+    sides = (partial(exact_sides, formula, case) for formula in inequality.formulas)
+    smaller, larger = map(_shown, min(sides, key=exact_slack)(128))
+    lifts = case.lift[0].T.tolist()
+    some = [_tuple(l_s) for l_s in lifts[:3]] + ["…"] * (len(lifts) > 3)
+    return f"P_S = {_tuple(case.p_s[0])}, lifts {', '.join(some)}: {smaller} > {larger}"
 
 
-def _tuple(values: Sequence[Fraction]) -> str:
+def _tuple(values: Iterable[Fraction]) -> str:
     return f"({', '.join(map(_shown, values))})"
 
 
-def _shown(value: Fraction) -> str:
+def _shown(number: Number) -> str:
     """Return a short decimal or ratio where that is exact, else four digits."""
+    value = number.middle if isinstance(number, Enclosure) else number
     if value * 10_000 == int(value * 10_000):
         return f"{float(value):g}"
     return str(value) if value.denominator < 1000 else f"{float(value):.4g}"
@@ -196,5 +202,5 @@ def _told(run: tuple[Table, float, float], repair: bool) -> str:
     )
 
 
-def _log_sum(masses: Sequence[int], bits: int) -> Ends:
-    return weighted([Fraction(n) for n in masses], [log(Fraction(n), bits) for n in masses])
+def _log_sum(masses: Sequence[int], bits: int) -> Number:
+    return sum((log(Fraction(n), bits) * Fraction(n) for n in masses), Fraction())

@@ -8,15 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lowlift.arrays import Bools, Ints
-from lowlift.paper.propositions.enclosures import (
-    Ends,
-    log,
-    power,
-    root,
-    scaled_log,
-    sum_of,
-    weighted,
-)
+from lowlift.paper.propositions.enclosures import larger, log, power
 
 Table: TypeAlias = Sequence[Sequence[int]]
 #: Floats, or objects that are fractions.
@@ -37,42 +29,37 @@ class Cases:
         Shape (k, |X|, |Y|).
     high
         Shape (k, |X|): the symbols of X_H.
-    one
-        The number 1 of the arithmetic: a float, or a fraction for exact measures.
     """
 
-    def __init__(
-        self, counts: Ints, weights: Ints, high: Bools, one: float | Fraction = 1.0
-    ) -> None:
-        self.counts, self.weights, self.high, self._one = counts, weights, high, one
+    _kind: type = float
+    _one: float | Fraction = 1.0
+    #: Where nearly equal lifts compete, the largest P(s) is the hardest case.
+    _tolerance = 1e-12
+
+    def __init__(self, counts: Ints, weights: Ints, high: Bools) -> None:
+        self.counts, self.weights, self.high = counts, weights, high
         self._exact: dict[int, Exact] = {}
-        self.masses = self._numbers(counts @ weights)
-        self.rows = self.masses.sum(axis=2)
-        totals, outputs = self.rows.sum(axis=1), self.masses.sum(axis=1)
-        self.p_s, self.p_y = self.rows / totals[:, None], outputs / totals[:, None]
-        self.lift = self._ratio(
-            self.masses * totals[:, None, None], self.rows[:, :, None] * outputs[:, None], one
-        )
+        self.masses: Numbers = (counts @ weights).astype(self._kind)
+        self.rows, outputs = self.masses.sum(axis=2), self.masses.sum(axis=1)
+        totals = self.rows.sum(axis=1)[:, None]
+        self.p_s, self.p_y = self._ratio(self.rows, totals), self._ratio(outputs, totals)
+        expected = self.rows[:, :, None] * outputs[:, None]
+        self.lift = self._ratio(self.masses * totals[:, None], expected)
         self.u, self.d = self.lift.max(axis=(1, 2)), self.lift.min(axis=(1, 2))
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    def _numbers(self, whole: Ints) -> Numbers:
-        kind = float if isinstance(self._one, float) else object
-        return whole.astype(kind) * self._one
-
-    def _ratio(self, above: Numbers, below: Numbers, otherwise: float | Fraction) -> Numbers:
-        """Divide; where nothing is below, return `otherwise`."""
-        found = np.full(above.shape, otherwise)
+    def _ratio(self, above: Numbers, below: Numbers) -> Numbers:
+        """Divide; what is divided by 0 counts as 1."""
+        found = np.ones(np.broadcast_shapes(above.shape, below.shape))
         return np.divide(above, below, out=found, where=below > 0)
 
     def exact(self, k: int) -> "Exact":
         """Return case k in rationals."""
         if k not in self._exact:
             weights = self.weights[k][:, (self.counts[k] @ self.weights[k]).any(axis=0)]
-            counts, high = self.counts[k : k + 1], self.high[k : k + 1]
-            self._exact[k] = Exact(Cases(counts, weights[None], high, Fraction(1)))
+            self._exact[k] = Exact(self.counts[[k]], weights[None], self.high[[k]])
         return self._exact[k]
 
     def _means(self, function: Callable[[Any], Any], p_s: Numbers = None) -> Numbers:
@@ -117,36 +104,43 @@ class Cases:
     @cached_property
     def chord(self) -> Numbers:
         """(u - 1)(1 - d) / (u - d), 0 when every lift is 1."""
-        return self._ratio((self.u - 1) * (1 - self.d), self.u - self.d, 0 * self._one)
+        return self._ratio((self.u - 1) * (1 - self.d), self.u - self.d) * (self.u > self.d)
 
     @cached_property
     def farthest(self) -> Numbers:
         """The largest deviation of 1/l from 1 that d <= l <= u leaves."""
         return np.maximum(1 / self.d - 1, 1 - 1 / self.u)
 
-    @cached_property
-    def information(self) -> Numbers:
-        """I(S;Y) in nats."""
-        return self._average(self._means(lambda v: v * np.log(v)))
+    def power(self, values: Numbers, exponent: Fraction) -> Numbers:
+        """Return values**exponent."""
+        return values ** float(exponent)
 
-    def powers(self, alpha: float) -> Numbers:
-        """Return max_y sum_s P(s) l**alpha."""
-        return self._means(lambda v: v**alpha).max(axis=1)
+    def log(self, values: Numbers) -> Numbers:
+        """Return the logarithm of the values."""
+        return np.log(values)
 
-    def sibson(self, alpha: float, p_s: Numbers = None) -> Numbers:
-        """Return Sibson's information of order alpha, in nats, under the prior or another one."""
-        norms = self._means(lambda v: v**alpha, p_s) ** (1 / alpha)
-        return alpha / (alpha - 1) * np.log(self._average(norms))
-
-    def arimoto(self, alpha: float) -> Numbers:
-        """Return Arimoto's information of order alpha: Sibson's form under the tilted prior."""
-        return self.sibson(alpha, self.p_s**alpha / (self.p_s**alpha).sum(axis=1, keepdims=True))
-
-    # Where nearly equal lifts compete in floats, the largest P(s) is the hardest case.
+    def log_of_order(self, alpha: Fraction, values: Numbers) -> Numbers:
+        """Return alpha / (alpha - 1) log(values)."""
+        return alpha / (alpha - 1) * self._one * self.log(values)
 
     @property
-    def _tolerance(self) -> float:
-        return 1e-12 if isinstance(self._one, float) else 0
+    def information(self) -> Numbers:
+        """I(S;Y) in nats."""
+        return self._average(self._means(lambda v: v * self.log(v)))
+
+    def powers(self, alpha: Fraction) -> Numbers:
+        """Return max_y sum_s P(s) l**alpha."""
+        return self._means(lambda v: self.power(v, alpha)).max(axis=1)
+
+    def sibson(self, alpha: Fraction, p_s: Numbers = None) -> Numbers:
+        """Return Sibson's information of order alpha, in nats, under the prior or another one."""
+        means = self._means(lambda v: self.power(v, alpha), p_s)
+        return self.log_of_order(alpha, self._average(self.power(means, 1 / alpha)))
+
+    def arimoto(self, alpha: Fraction) -> Numbers:
+        """Return Arimoto's information of order alpha: Sibson's form under the tilted prior."""
+        tilted = self.power(self.p_s, alpha)
+        return self.sibson(alpha, tilted / tilted.sum(axis=1, keepdims=True))
 
     @cached_property
     def p_at_max(self) -> Numbers:
@@ -162,8 +156,8 @@ class Cases:
 
     def _largest_gamma(self, masses: Numbers) -> Numbers:
         """Return max_y of max_s P(y|s) / min_s P(y|s), over the outputs that occur."""
-        rates = masses / self.rows[:, :, None]
-        return self._ratio(rates.max(axis=1), rates.min(axis=1), self._one).max(axis=1)
+        rates = self._ratio(masses, self.rows[:, :, None])
+        return self._ratio(rates.max(axis=1), rates.min(axis=1)).max(axis=1)
 
     @cached_property
     def gamma(self) -> Numbers:
@@ -172,7 +166,7 @@ class Cases:
 
     @cached_property
     def _high_counts(self) -> Numbers:
-        return self._numbers(self.counts * self.high[:, None])
+        return (self.counts * self.high[:, None]).astype(self._kind)
 
     @cached_property
     def gamma_merged(self) -> Numbers:
@@ -191,46 +185,33 @@ class Cases:
         return self._largest_gamma(self._high_counts @ self.weights)
 
 
-class Exact:
-    """One case in rationals: the measures of `Cases` by the same names, or enclosures of them."""
+class Exact(Cases):
+    """One case in rationals; powers and logarithms are enclosed to so many bits."""
 
-    def __init__(self, case: Cases) -> None:
-        self._case = case
-        #: The lifts of each output.
-        self.lifts: list[list[Fraction]] = case.lift[0].T.tolist()
+    _kind = object
+    _one = Fraction(1)
+    _tolerance = 0
+    #: May be set; what depends on it is not kept.
+    bits = 128
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._case, name)[0]
+    def _ratio(self, above: Numbers, below: Numbers) -> Numbers:
+        return np.frompyfunc(lambda a, b: Fraction(a, b) if b else self._one, 2, 1)(above, below)
 
-    def information(self, bits: int) -> Ends:
-        """Enclose I(S;Y)."""
-        return weighted(
-            [p_y * p_s * v for p_y, row in self._rows() for p_s, v in row],
-            [log(v, bits) for _, row in self._rows() for _, v in row],
-        )
+    def power(self, values: Numbers, exponent: Fraction) -> Numbers:
+        """Enclose values**exponent."""
+        return np.frompyfunc(lambda value: power(value, exponent, self.bits), 1, 1)(values)
 
-    def _rows(self) -> list[tuple[Fraction, list[tuple[Fraction, Fraction]]]]:
-        """Return per output P(y) and, for each s, P(s) and the lift."""
-        rows = (list(zip(self.p_s, lifts, strict=True)) for lifts in self.lifts)
-        return list(zip(self.p_y, rows, strict=True))
+    def log(self, values: Numbers) -> Numbers:
+        """Enclose the logarithm of the values."""
+        return np.frompyfunc(lambda value: log(value, self.bits), 1, 1)(values)
 
-    def powers(self, alpha: Fraction, bits: int) -> list[Ends]:
-        """Enclose sum_s P(s) l**alpha per output."""
-        return [weighted(self.p_s, [power(v, alpha, bits) for v in l_s]) for l_s in self.lifts]
+    def powers(self, alpha: Fraction) -> Numbers:
+        """Enclose max_y sum_s P(s) l**alpha."""
+        means = self._means(lambda v: self.power(v, alpha))
+        return np.frompyfunc(larger, 2, 1).reduce(means, axis=1)
 
-    def sibson(self, alpha: Fraction, bits: int) -> Ends:
-        """Enclose Sibson's information of order alpha."""
-        norms = [root(ends, alpha, bits) for ends in self.powers(alpha, bits)]
-        return scaled_log(alpha, weighted(self.p_y, norms), bits)
-
-    def arimoto(self, alpha: Fraction, bits: int) -> Ends:
+    def arimoto(self, alpha: Fraction) -> Numbers:
         """Enclose Arimoto's information of order alpha."""
-        if self.u == 1:  # it is 0, which no enclosure can tell from a little more
-            return Fraction(), Fraction()
-        norms = [
-            root(sum_of(power(p * v, alpha, bits) for p, v in row), alpha, bits)
-            for _, row in self._rows()
-        ]
-        prior = root(sum_of(power(p, alpha, bits) for p in self.p_s), alpha, bits)
-        low, high = weighted(self.p_y, norms)
-        return scaled_log(alpha, (low / prior[1], high / prior[0]), bits)
+        if self.u[0] == 1:  # it is 0, which no enclosure can tell from a little more
+            return self.sibson(alpha)
+        return super().arimoto(alpha)
