@@ -8,6 +8,8 @@ from lowlift.certificates import Certificate
 from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.rounding import at_least, at_most, ceiling, expm1_at_most, floor
 
+__all__ = ["MORE_TIME", "guarantee_of", "stopped_note"]
+
 #: How the advice on a search that was stopped begins.
 MORE_TIME = "More time may keep more:"
 

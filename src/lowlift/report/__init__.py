@@ -4,8 +4,20 @@
 in ``templates/sections.html``, which other pages use too. `public` says what may be published.
 """
 
+from lowlift.figures.page import Table
 from lowlift.report.public import Public
-from lowlift.report.records import Origin, Point, Publication
+from lowlift.report.records import Limit, Number, Origin, Point, Publication, Verdict
 from lowlift.report.report import Report, page
 
-__all__ = ["Origin", "Point", "Public", "Publication", "Report", "page"]
+__all__ = [
+    "Limit",
+    "Number",
+    "Origin",
+    "Point",
+    "Public",
+    "Publication",
+    "Report",
+    "Table",
+    "Verdict",
+    "page",
+]
