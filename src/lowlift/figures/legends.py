@@ -1,4 +1,4 @@
-"""Legends: which label looks how, in the legend of a figure and as swatches for pages."""
+"""Legends: the look of each label, in the legend of a figure and as swatches for pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias

@@ -48,8 +48,8 @@ _ALPHA = (
 )
 
 
-def known(figure: int, series: str, quantity: str, epsilon: float) -> str:
-    """Return what is known to be off about a printed point, if anything."""
+def explanation(figure: int, series: str, quantity: str, epsilon: float) -> str:
+    """Return why a printed point cannot be right, if a reason is known."""
     if quantity == "seconds":
         return ""
     if figure == 5 and series == "srr" and epsilon >= 2.5:
@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def deviation(self) -> Floats:
-        """Ours minus theirs."""
+        """Our mean minus the printed value, per point."""
         return self.ours - self.theirs
 
     @property
@@ -137,7 +137,7 @@ def compare(experiment: Experiment, sweep: Sweep, quantity: str) -> Comparison:
         sweep.mean(quantity)[at],
         np.array([points[e] for e in epsilons.tolist()]),
         _allowed(experiment, sweep, quantity)[at],
-        tuple(known(experiment.number, series.name, quantity, e) for e in epsilons.tolist()),
+        tuple(explanation(experiment.number, series.name, quantity, e) for e in epsilons.tolist()),
     )
 
 

@@ -214,7 +214,7 @@ class AboveOptimum:
 
     @property
     def excess(self) -> float:
-        """By how much NMI."""
+        """How much more NMI the printed response has."""
         return self.srr - self.aorr
 
 

@@ -1,4 +1,4 @@
-"""What the paper prints where that is not what its figures show: for comparison only."""
+"""Mechanisms as the paper prints them, where its figures were made with others."""
 
 import math
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ _DRAWS = {
 
 
 def provenance_of(report: "Report") -> tuple[Number, ...]:
-    """Return names and values, one line each."""
+    """Return the lines of the section on provenance."""
     joint, encoded, publication = report.raw.joint, report.encoded, report.publication
     found = [_bound(report)]
     if encoded is not None:

@@ -195,7 +195,7 @@ class Report:
 
     @property
     def adversary(self) -> str:
-        """Against whom the promise is."""
+        """The reader against whom the promise holds."""
         return limits.ADVERSARY
 
     @cached_property
@@ -215,7 +215,7 @@ class Report:
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
-        """What of X survives."""
+        """How much of X is kept."""
         if self.encoded is None:
             return ()
         found = [Number("Information kept (NMI)", percent(min(1.0, self.encoded.nmi)))]

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from lowlift.errors import LowliftError
 from lowlift.web import jobs, routes, visitors, work
-from lowlift.web.access import Access
+from lowlift.web.access import AccessControl
 from lowlift.web.connections import Connections
 from lowlift.web.guard import Guard
 from lowlift.web.limits import Limits
@@ -32,7 +32,7 @@ _SILENT: Any = dict.fromkeys(
 
 def create_app(
     folder: Path,
-    access: Access,
+    access: AccessControl,
     *,
     given: SessionTable | None = None,
     hosts: frozenset[str],

@@ -1,4 +1,4 @@
-"""Connections with deadlines: who has not sent a whole request in time is cut off.
+"""Connections with deadlines: a client that does not send its request in time is cut off.
 
 uvicorn closes a connection that is idle after an answer, and no other one.
 """
@@ -71,7 +71,7 @@ class Connection(H11Protocol):
         self.kept_in.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Forget the connection."""
         self.kept_in.remove(self)
         super().connection_lost(exc)
 

@@ -1,4 +1,4 @@
-"""Who may talk to the server: its own pages, under its own name; and what they may load."""
+"""Middleware: refuses requests of other sites, limits their size, sets security headers."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Work in processes of its own: started in milliseconds, watched, stopped.
+"""Jobs: each runs in a process of its own, reports progress, and can be stopped.
 
 Each job is one process, forked from a server that has everything loaded (`preload`).
 It sends progress and one outcome; it ends when asked to, and when whoever started it is gone.
@@ -106,7 +106,7 @@ class Job:
             await asyncio.wait_for(self._changed.wait(), seconds)
 
     def stop(self) -> None:
-        """Ask for the best so far."""
+        """Ask the function to end with the best result so far."""
         with contextlib.suppress(OSError, ValueError):
             self._pipe.send("stop")
 
@@ -188,7 +188,7 @@ def prepare() -> None:
 def _work(
     function: Callable[..., Any], arguments: tuple[Any, ...], folder: str, pipe: Connection
 ) -> None:
-    """Run in the process."""
+    """Run the function of a job in its process and send the outcome."""
     tempfile.tempdir = folder
     os.umask(0o077)
     os.nice(5)  # pages come first

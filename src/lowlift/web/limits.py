@@ -1,4 +1,4 @@
-"""How much the server takes, from how many, and how long it waits."""
+"""The limits of the server: sizes, numbers and seconds."""
 
 from dataclasses import dataclass, fields
 

@@ -46,7 +46,7 @@ def _start(session: Session, limit: int, message: str = "") -> str:
 
 @router.post("/upload")
 async def upload(request: Request, session: InSession, state: InState) -> Response:
-    """Take a table."""
+    """Store an uploaded table."""
     key, folder = session.new_folder()
     limit = state.limits.upload_bytes
     try:
@@ -72,7 +72,7 @@ async def upload(request: Request, session: InSession, state: InState) -> Respon
 
 @router.post("/demo")
 async def demo(session: InSession, token: Token) -> Response:
-    """Offer the table of the Titanic."""
+    """Add the table of the Titanic to the session."""
     check_token(session, token)
     key, folder = session.new_folder()
     path = folder / "titanic.csv"
@@ -289,13 +289,13 @@ async def download(identity: str, name: str, session: InSession) -> Response:
 
 @router.get("/jobs/{identity}/events")
 async def events(identity: str, session: InSession) -> Response:
-    """Tell how far a job is, until it is done; whoever listens keeps it alive."""
+    """Send how far a job is, until it is done; a job with a listener is not ended."""
     return StreamingResponse(_stream(session.by_id(identity)), media_type="text/event-stream")
 
 
 @router.get("/compiling")
 async def compiling(session: InSession) -> Response:
-    """Tell how far the compilers are."""
+    """Send how far the compilation is."""
     if session.compiling is None:
         raise HTTPException(404)
     return StreamingResponse(_stream(session.compiling), media_type="text/event-stream")

@@ -1,4 +1,4 @@
-"""Whose tables and jobs these are: one session a browser, its files in one private folder."""
+"""Sessions: the tables, the jobs and the private folder of each browser."""
 
 import contextlib
 import hmac
@@ -152,7 +152,7 @@ class Session:
 
     @property
     def jobs(self) -> list[Job]:
-        """All jobs that are known."""
+        """All jobs, those that publish included."""
         published = (job for made in self.publications.values() for job in made.values())
         return [*self._jobs.values(), *published]
 
@@ -187,7 +187,7 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Whether work is going on."""
+        """Whether a job runs."""
         return any(job.is_running for job in self.jobs)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from lowlift.web.access import Access, TooManyGuesses
+from lowlift.web.access import AccessControl, TooManyGuesses
 from lowlift.web.guard import cookie_name
 from lowlift.web.limits import Limits
 from lowlift.web.pages import show
@@ -25,9 +25,9 @@ class NotIn(Exception):
 
 @dataclass(frozen=True, eq=False)
 class AppState:
-    """What all requests share: who gets in, whose sessions there are, and the limits."""
+    """What all requests share: access control, sessions and limits."""
 
-    access: Access
+    access: AccessControl
     sessions: Sessions
     limits: Limits
     is_secure: bool
@@ -60,7 +60,7 @@ def check_token(session: Session, token: str) -> None:
 
 @router.get("/open")
 async def open_by_link(request: Request, state: InState, token: str = "") -> Response:
-    """Let a browser in by its link.
+    """Start a session for a browser that has a link.
 
     The page leads on by itself: a redirect would still count as coming from elsewhere, and the
     browser would keep the cookie back.
@@ -85,7 +85,7 @@ async def login_page(request: Request, state: InState) -> Response:
 async def login(
     request: Request, state: InState, token: Token, password: Annotated[str, Form()] = ""
 ) -> Response:
-    """Let a browser in by the password."""
+    """Start a session for a browser that has the password."""
     proof = request.cookies.get(cookie_name(request, "lowlift-login"), "")
     if not proof or not hmac.compare_digest(proof.encode(), token.encode()):
         raise HTTPException(403)
