@@ -54,6 +54,8 @@ def verdict_of(report: "Report", *, is_public: bool = False) -> Verdict:
         start = f"Do not publish {columns} as is"
         if report.is_release:
             start = "This release breaks its promise"
+        elif is_public:
+            start = f"{columns} break the bound as is"
         asked = f"The bound asks that {promise_of(criterion)}"
         sentence, detail = f"{start}.", f"{asked}."
         if not is_public:
