@@ -1,4 +1,4 @@
-"""What a criterion promises, and how far a search came, in words."""
+"""What a criterion promises, in numbers and in words, and how far a search came."""
 
 import math
 from collections.abc import Callable
@@ -80,8 +80,32 @@ def guarantee_of(criterion: Criterion) -> str:
 as likely as it was before
     """
     if not isinstance(criterion, BuiltIn):
-        return f"What {criterion} bounds is known to whoever wrote it."
+        return f"lowlift did not define {criterion}: its author must say what it bounds."
     return f"{_promise(criterion)} {_READER}"
+
+
+def promise_of(criterion: Criterion) -> str:
+    """Return what the bound promises: one sentence, without jargon where that is possible.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP, MaxLift
+    >>> promise_of(ALIP(0.5, 1.0))
+    'seeing a published value makes no sensitive value more than 2.72 times or less than 0.606 \
+times as likely as it was'
+    >>> promise_of(MaxLift(0.0))
+    'seeing a published value tells nothing about the sensitive values'
+    """
+    if not isinstance(criterion, BuiltIn):
+        return f"what a published value tells satisfies {criterion}"
+    ends = ends_of(criterion)
+    if ends == Ends(0, 0):
+        return "seeing a published value tells nothing about the sensitive values"
+    if math.isinf(criterion.lower) and math.isinf(criterion.upper):
+        return "nothing is bounded"
+    if words := _factors(ends):
+        return f"seeing a published value makes no sensitive value {words} as likely as it was"
+    return _on_average(criterion)
 
 
 def is_empty(criterion: Criterion) -> bool:
@@ -101,18 +125,28 @@ def is_empty(criterion: Criterion) -> bool:
     return math.isinf(criterion.upper)
 
 
-def promise_in_full(criterion: Criterion, holds: bool) -> str:
-    """Return the promise in the codebook's words, or that there is none.
+def _on_average(criterion: Criterion) -> str:
+    lower, upper = criterion.lower, criterion.upper
+    share = closeness(criterion)
+    if isinstance(criterion, L1Lift | Chi2Lift) and share < 1:
+        moved = f"{math.ceil(share * (1 + 1e-12) * 1000) / 10:g}%"
+        words = f"moves at most {moved} of the belief in some sensitive values to others"
+        return f"seeing a published value {words}"
+    if isinstance(criterion, AlphaLift):
+        sides = []
+        if math.isfinite(upper):
+            sides.append(f"more than {at_most(upper)} times as likely")
+        if math.isfinite(lower):
+            sides.append(f"less than 1/{at_most(lower)} times as likely")
+        words = " or ".join(sides)
+        return f"seeing a published value makes the sensitive values, on average, no {words}"
+    return "what a published value tells stays within the bound that was asked for"
 
-    Examples
-    --------
-    >>> from lowlift.criteria import MaxLift
-    >>> print(promise_in_full(MaxLift(0.5), holds=False))
-    Asked for, but not kept: No published value makes any sensitive value more than 1.649 times \
-as likely as it was before. How much less is not bounded.
-    """
+
+def promise_in_full(criterion: Criterion, holds: bool) -> str:
+    """Return the promise in the codebook's words, or that there is none."""
     if not isinstance(criterion, BuiltIn):
-        return "What this criterion bounds is known to whoever wrote it."
+        return "lowlift did not define this criterion: its author must say what it bounds."
     words = _promise(criterion)
     return words if holds else f"Asked for, but not kept: {words}"
 
@@ -176,21 +210,26 @@ def _promise(criterion: Criterion) -> str:
         return _averages(
             (upper, f"{mean} P(s|y)/P(s)", at_most), (lower, f"{mean} P(s)/P(s|y)", at_most)
         )
-    return _factors(lower, upper)
+    return _single_lifts(ends_of(criterion))
 
 
-def _factors(lower: float, upper: float) -> str:
-    if 0 in {lower, upper}:  # factors average to 1: none can be above or below alone
+def _single_lifts(ends: Ends) -> str:
+    if ends == Ends(0, 0):
         return "No published value changes how likely any sensitive value is."
-    sides = []
-    if not math.isinf(upper):
-        sides.append(f"more than {at_most(upper, 4)} times")
-    if not math.isinf(lower):
-        sides.append(f"less than {at_least(-lower, 4)} times")
-    text = f"No published value makes any sensitive value {' or '.join(sides)} as likely as it was"
-    if len(sides) == 2:
+    text = f"No published value makes any sensitive value {_factors(ends, 4)} as likely as it was"
+    if math.isfinite(max(ends)):
         return f"{text} before."
-    return f"{text} before. How much {'more' if math.isinf(upper) else 'less'} is not bounded."
+    return f"{text} before. How much {'more' if math.isinf(ends.upper) else 'less'} is not bounded."
+
+
+def _factors(ends: Ends, digits: int = 3) -> str:
+    """Return by which factors a sensitive value does not become more or less likely; or nothing."""
+    sides = []
+    if math.isfinite(ends.upper):
+        sides.append(f"more than {at_most(ends.upper, digits)} times")
+    if math.isfinite(ends.lower):
+        sides.append(f"less than {at_least(-ends.lower, digits)} times")
+    return " or ".join(sides)
 
 
 def _averages(*sides: tuple[float, str, Callable[[float, int], str]]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lowlift.joint import Label
+    from lowlift.labels import Label
 
 _CELL = 80
 

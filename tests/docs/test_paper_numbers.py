@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lowlift.paper import EXPERIMENTS, findings
+from lowlift.paper import EXPERIMENTS, counterexamples
 from lowlift.paper.density import densities
 from lowlift.paper.vertices import growth_exponent, vertex_counts
 
@@ -95,7 +95,7 @@ def test_kept_numbers_are_still_what_the_package_finds(kept):
     assert kept["exponents"]["3"] == pytest.approx(exponent, abs=1e-3)
     for number in (7, 8):
         budgets = {}
-        for row in findings._impossible(EXPERIMENTS[number], seed):
+        for row in counterexamples._impossible(EXPERIMENTS[number], seed):
             budgets.setdefault(f"{number}, {row.series}", set()).update(row.epsilons)
         own = {name: set(v) for name, v in kept["impossible"].items() if name[0] == str(number)}
         assert own == budgets

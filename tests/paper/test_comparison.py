@@ -11,7 +11,7 @@ from scipy import stats
 
 import lowlift as ll
 from lowlift.paper import comparison
-from lowlift.paper.comparison import Comparison, compare, known
+from lowlift.paper.comparison import Comparison, compare, explanation
 from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, Notion, Series
 from lowlift.paper.points import histogram, printed
 from lowlift.paper.runs import Sweep
@@ -306,7 +306,7 @@ SRR, CHI2, MERGING, ALPHA = (
     ],
 )
 def test_known_reasons(point, reason):
-    assert known(*point) == reason
+    assert explanation(*point) == reason
 
 
 def test_reasons_are_those_of_the_points_that_are_off():

@@ -10,9 +10,9 @@ import pytest
 import lowlift as ll
 from lowlift.encodings import encode
 from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.guarantees import closeness, ends_of
 from lowlift.report import Report, page
 from lowlift.report.lifts import arranged
-from lowlift.report.notions import closeness, ends_of
 from lowlift.report.outputs import shares_after, shares_before
 from lowlift.report.tradeoffs import epsilon_of, split_of
 from lowlift.workflow import (

@@ -209,7 +209,7 @@ def test_no_request_is_told_to_telemetry(tmp_path):
     from opentelemetry import trace
 
     from lowlift.web import Limits
-    from lowlift.web.access import Access
+    from lowlift.web.access import AccessControl
     from lowlift.web.app import create_app
     from lowlift.web.connections import Connections
 
@@ -226,7 +226,7 @@ def test_no_request_is_told_to_telemetry(tmp_path):
         limits = Limits(upload_bytes=1000)
         app = create_app(
             tmp_path,
-            Access("a password of many"),
+            AccessControl("a password of many"),
             hosts=frozenset({"test"}),
             limits=limits,
             connections=Connections(limits),

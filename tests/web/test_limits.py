@@ -11,7 +11,7 @@ import uvicorn
 
 from lowlift.errors import InvalidInput
 from lowlift.web import Limits
-from lowlift.web.access import Access, TooManyGuesses
+from lowlift.web.access import AccessControl, TooManyGuesses
 from lowlift.web.connections import Connections
 from web.serving import SHORT, Server, until
 
@@ -277,7 +277,7 @@ def test_wrong_passwords_cost_time_and_delay_no_other_client(strict):
 RIGHT = "the right password"
 
 
-class Counting(Access):
+class Counting(AccessControl):
     """Counts the passwords that are tried."""
 
     n_tried = -1  # the first is the server's own
@@ -337,7 +337,7 @@ def test_all_clients_together_have_so_many_guesses():
 
 def test_pauses_are_doubled_and_end_with_the_right_password():
     async def story():
-        access = Access(RIGHT, Limits(wrong_password_seconds=1e-6, guesses_per_second=1e9))
+        access = AccessControl(RIGHT, Limits(wrong_password_seconds=1e-6, guesses_per_second=1e9))
         client, pauses = ("127.0.0.1", "one"), []
         for _ in range(6):
             pauses.append(1e6 * access._pause(access._guesser(client)))
@@ -350,7 +350,7 @@ def test_pauses_are_doubled_and_end_with_the_right_password():
 
 def test_thousands_of_clients_are_not_remembered():
     async def story():
-        access = Access(RIGHT)
+        access = AccessControl(RIGHT)
         for number in range(3000):
             access._guesser(("127.0.0.1", str(number)))
         return len(access._guessers)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lowlift.guarantees import MORE_TIME, stopped_note
+from lowlift.rounding import at_most, ceiling, floor
+from lowlift.wording import counted, shown
+
 if TYPE_CHECKING:
     from lowlift.audit import Audit
     from lowlift.certificates import Certificate
     from lowlift.encodings import Encoded
-    from lowlift.joint import Label
     from lowlift.report import Point
     from lowlift.sampling import LiftIntervals
     from lowlift.workflow import (
@@ -22,23 +25,6 @@ if TYPE_CHECKING:
         TableEstimate,
         Verification,
     )
-
-__all__ = [
-    "audit_data",
-    "audit_screen",
-    "curve_note",
-    "design_data",
-    "design_screen",
-    "estimate_screen",
-    "print_json",
-    "receipt_screen",
-    "release_data",
-    "release_screen",
-    "stopped_data",
-    "table",
-    "verification_screen",
-    "warn",
-]
 
 THREATS = "What is promised, against whom, and what is not: lowlift explain promise"
 #: How a search is given more seconds.
@@ -65,13 +51,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
-
-
-def shown(label: "Label") -> str:
-    """Return a label as people read it."""
-    if isinstance(label, tuple):
-        return ", ".join(shown(part) for part in label)
-    return "(missing)" if label is None else str(label)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
@@ -108,8 +87,6 @@ def _is_number(text: str) -> bool:
 
 def times(leakage: float) -> str:
     """Return e**leakage as a factor, rounded up: it is said that no lift is larger."""
-    from lowlift.rounding import at_most
-
     return at_most(leakage) if leakage < math.inf else "any number of"
 
 
@@ -119,21 +96,18 @@ def _verdict(audit: "Audit") -> str:
 
 
 def _words(audit: "Audit") -> str:
-    more = times(audit.max_lift_leakage)
+    start = "seeing a published value"
+    more, less = times(audit.max_lift_leakage), times(audit.min_lift_leakage)
     if math.isinf(audit.min_lift_leakage):
-        return (
-            f"seeing a published value can make a sensitive value {more} times as likely, or "
-            "rule it out."
-        )
-    less = times(audit.min_lift_leakage)
+        return f"{start} can make a sensitive value {more} times as likely, or rule it out."
     if not audit.is_satisfied:
         return (
-            f"seeing a published value can make a sensitive value up to {more} times as likely, or "
-            f"as little as 1/{less} times as likely."
+            f"{start} can make a sensitive value up to {more} times as likely, or as little as "
+            f"1/{less} times as likely."
         )
     return (
-        f"seeing a published value makes no sensitive value more than {more} times as likely, or "
-        f"less than 1/{less} times as likely."
+        f"{start} makes no sensitive value more than {more} times as likely, or less than "
+        f"1/{less} times as likely."
     )
 
 
@@ -160,32 +134,27 @@ def interval_data(intervals: "LiftIntervals") -> dict[str, Any]:
     }
 
 
-def _said(spec: "Spec") -> None:
-    """Say which edges were taken from the data."""
+def _bins_from_data(spec: "Spec") -> None:
+    """Print which columns have bins whose edges were taken from the data."""
     if spec.from_data:
         names = ", ".join(spec.from_data)
         typer.echo(f"The bins of {names} were taken from the data, as asked for.")
 
 
-def _interval_lines(intervals: "LiftIntervals", rows: int) -> list[str]:
-    from lowlift.rounding import ceiling, floor
-
+def _sample(intervals: "LiftIntervals", audit: "Audit", rows: int) -> None:
+    """Print what to know if the table is a sample."""
     low, high = float(intervals.low.min()), float(intervals.high.max())
-    sample = (
+    typer.echo(
         f"Exact if the table is the population. If its {rows:,} rows are a sample, the lifts lie "
         f"between {floor(low)} and {ceiling(high)} (95%, all at once)."
     )
-    lines = [sample]
     if intervals.zero_cells:
-        from lowlift.report.wording import counted
-
-        one = intervals.zero_cells == 1
         pairs = f"{counted(intervals.zero_cells, 'pair')} of a sensitive and a released value"
-        never = f"never {'occurs' if one else 'occur'} together"
-        lines.append(
+        never = f"never {'occurs' if intervals.zero_cells == 1 else 'occur'} together"
+        typer.echo(
             f"{pairs} {never}: publishing such a value as it is rules the sensitive one out."
         )
-    return lines
+    warn(sample_warnings(intervals, audit))
 
 
 def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
@@ -202,12 +171,10 @@ def audit_screen(found: "TableAudit") -> None:
     as_is = "as it is" if len(spec.released) == 1 else "as they are"
     typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} {as_is}")
     typer.echo(_verdict(audit))
-    _said(spec)
+    _bins_from_data(spec)
     for name, part in found.columns:
         typer.echo(f"  {name} alone: {'holds' if part.is_satisfied else 'DOES NOT HOLD'}")
-    for line in _interval_lines(found.intervals, spec.rows):
-        typer.echo(line)
-    warn(sample_warnings(found.intervals, audit))
+    _sample(found.intervals, audit, spec.rows)
     _extreme(audit)
     typer.echo(THREATS)
 
@@ -273,17 +240,13 @@ def design_screen(made: "Design") -> None:
         lines.insert(3, ("no mechanism keeps more than", f"{certificate.upper_bound:.4f} (proven)"))
     facts(lines)
     _stopped(certificate)
-    _said(spec)
-    for line in _interval_lines(made.intervals, spec.rows):
-        typer.echo(line)
-    warn(sample_warnings(made.intervals, audit))
+    _bins_from_data(spec)
+    _sample(made.intervals, audit, spec.rows)
     typer.echo(THREATS)
 
 
 def stopped_data(certificate: "Certificate | None") -> dict[str, Any]:
     """Return whether the search was stopped, after how many seconds, and how far it came."""
-    from lowlift.guarantees import stopped_note
-
     gap = None if certificate is None or math.isnan(certificate.gap) else certificate.gap
     return {
         "gap": gap,
@@ -293,17 +256,12 @@ def stopped_data(certificate: "Certificate | None") -> dict[str, Any]:
 
 
 def _stopped(certificate: "Certificate | None") -> None:
-    from lowlift.guarantees import stopped_note
-
-    note = stopped_note(certificate, TIME_LIMIT)
-    if note is not None:
+    if note := stopped_note(certificate, TIME_LIMIT):
         typer.echo(note)
 
 
 def curve_note(points: "Sequence[Point]", time_limit: float) -> str | None:
     """Return a sentence on the searches of a curve that were stopped; None when none was."""
-    from lowlift.guarantees import MORE_TIME
-
     count = sum(point.is_stopped for point in points)
     if not count:
         return None

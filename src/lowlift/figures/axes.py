@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowlift.arrays import Floats
 from lowlift.figures.palette import INK
-from lowlift.figures.panels import Curve, Floats
+from lowlift.figures.panels import Curve
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
-
-__all__ = ["TEXT", "bars_and_edges", "set_ticks", "x_limits", "y_limits"]
 
 _MARGIN = 0.04
 #: How all text of a chart looks, whatever matplotlib is set to.
@@ -28,11 +27,7 @@ def x_limits(curves: Iterable[Curve], is_log: bool = False) -> tuple[float, floa
         found.append(curve.x[keep])
         if curve.style == "bars":
             found.append(bars_and_edges(curve.x[keep], curve.y[keep])[1])
-    values = np.concatenate(found)
-    if not is_log or not len(values):
-        return _padded(values)
-    low, high = _padded(np.log10(values))
-    return 10.0**low, 10.0**high
+    return _padded(np.concatenate(found), is_log)
 
 
 def y_limits(curves: Iterable[Curve], is_log: bool) -> tuple[float, float]:
@@ -40,16 +35,10 @@ def y_limits(curves: Iterable[Curve], is_log: bool) -> tuple[float, float]:
     found = [np.empty(0)]
     for curve in curves:
         keep = np.isfinite(curve.x) & np.isfinite(curve.y)
-        ends = [end[keep] for end in (curve.y, curve.low, curve.high) if end is not None]
-        found += ends
+        found += [end[keep] for end in (curve.y, curve.low, curve.high) if end is not None]
         if curve.style == "bars" and not is_log:
             found.append(np.zeros(1))
-    values = np.concatenate(found)
-    values = values[np.isfinite(values)]
-    if not is_log:
-        return _padded(values)
-    low, high = _padded(np.log10(values[values > 0]))
-    return 10.0**low, 10.0**high
+    return _padded(np.concatenate(found), is_log)
 
 
 def bars_and_edges(x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -82,7 +71,12 @@ def set_ticks(axis: "Axis", limits: tuple[float, float], *, is_log: bool) -> Non
     )
 
 
-def _padded(values: Floats) -> tuple[float, float]:
+def _padded(values: Floats, is_log: bool) -> tuple[float, float]:
+    """Return limits a little beyond the finite values; on a log scale beyond the positive ones."""
+    if is_log:
+        low, high = _padded(np.log10(values[values > 0]), is_log=False)
+        return 10.0**low, 10.0**high
+    values = values[np.isfinite(values)]
     if not len(values):
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())

@@ -1,17 +1,15 @@
 """Horizontal bars: shares of values, in one part or two, before and after."""
 
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 import numpy as np
 
+from lowlift.arrays import Floats
 from lowlift.errors import InvalidInput
-from lowlift.figures.canvas import Canvas, shortened
+from lowlift.figures.canvas import Canvas
 from lowlift.figures.palette import COLOURS, GRID
-from lowlift.figures.panels import Floats
-from lowlift.figures.svg import svg_of
-
-__all__ = ["BAR_COLOURS", "bar_chart_svg"]
+from lowlift.figures.svg import inline_svg
+from lowlift.wording import percent, shortened
 
 #: The first part of a bar, and the rest of it.
 BAR_COLOURS = (COLOURS[1], "#a9d0e8")
@@ -71,20 +69,5 @@ def bar_chart_svg(
     for name, value, y in zip(names, values.tolist(), middles, strict=True):
         canvas.text(left - 0.06, y, name, 8.5, ha="right")
         shown = value if value <= most else 0.0
-        canvas.text(left + scale * shown + 0.06, y, _percent(value), 8.5)
-    root = svg_of(canvas.figure, title, f"{salt}/{title}")
-    del root.attrib["width"], root.attrib["height"]
-    return ET.tostring(root, encoding="unicode")
-
-
-def _percent(share: float) -> str:
-    """Write a share; what is not 0 is not written as 0.
-
-    Examples
-    --------
-    >>> _percent(0.0), _percent(0.00001), _percent(0.12345), _percent(1.0)
-    ('0%', '<0.1%', '12.3%', '100%')
-    """
-    if 0 < share < 0.001:
-        return "<0.1%"
-    return "100%" if share == 1 else "0%" if share == 0 else f"{share:.1%}"
+        canvas.text(left + scale * shown + 0.06, y, percent(value), 8.5)
+    return inline_svg(canvas.figure, title, salt)

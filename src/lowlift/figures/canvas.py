@@ -1,4 +1,4 @@
-"""A sheet of a size in inches on which a picture is drawn: boxes, lines, text, pixels."""
+"""A drawing area in inches, for pictures made of boxes, lines, text and pixels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,36 +6,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.errors import MissingExtra
 from lowlift.figures.axes import TEXT
-from lowlift.figures.svg import DPI, writable
-
-__all__ = ["Canvas", "shortened"]
-
-
-def shortened(text: str, most: int) -> str:
-    """Return text of at most so many letters; what was cut is shown by an ellipsis.
-
-    Examples
-    --------
-    >>> shortened("bronchitis", 6)
-    'bronc…'
-    """
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+from lowlift.figures.svg import new_figure, writable
 
 
 class Canvas:
     """One matplotlib figure with one pair of axes over all of it, in inches from the lower left."""
 
     def __init__(self, width: float, height: float) -> None:
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise MissingExtra(
-                "pip install 'lowlift[report]' to draw charts (matplotlib)."
-            ) from error
         self.width, self.height = width, height
-        self.figure = Figure((width, height), dpi=DPI, facecolor="white")
+        self.figure = new_figure(width, height)
         self.figure.set_layout_engine("none")
         self._axes: Any = self.figure.add_axes((0, 0, 1, 1))
         self._axes.set_axis_off()

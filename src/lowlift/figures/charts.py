@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.arrays import Bools, Floats
+from lowlift.errors import InvalidInput
 from lowlift.figures.axes import TEXT, bars_and_edges, set_ticks, x_limits, y_limits
 from lowlift.figures.legends import add_legend, entries_of, looks_of
 from lowlift.figures.palette import BAND, COLOURS, GRID, INK, line_arguments
-from lowlift.figures.panels import DEPTH, Curve, Floats, Panel
-from lowlift.figures.svg import DPI, png_of, svg_of
+from lowlift.figures.panels import DEPTH, Curve, Panel
+from lowlift.figures.svg import inline_svg, new_figure, png_of, svg_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["figure_files", "figure_svg", "panel_svg"]
 
 _TICKS: dict[str, Any] = {"colors": INK, "labelsize": 9, "labelfontfamily": "sans-serif"}
 _TICKS |= {"direction": "out", "length": 3, "width": 0.8, "pad": 3, "top": False, "right": False}
@@ -53,9 +51,7 @@ def panel_svg(panel: Panel, *, width: float = 4.6, height: float = 3.4, salt: st
     """
     figure = _figure(width, height)
     _draw(figure.add_subplot(), panel, width, height)
-    root = svg_of(figure, panel.title, f"{salt}/{panel.title}")
-    del root.attrib["width"], root.attrib["height"]
-    return ET.tostring(root, encoding="unicode")
+    return inline_svg(figure, panel.title, salt)
 
 
 def figure_files(panels: Sequence[Panel], title: str) -> tuple[str, bytes]:
@@ -101,13 +97,9 @@ def _whole(panels: Sequence[Panel], title: str) -> "Figure":
 
 
 def _figure(width: float, height: float) -> "Figure":
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise MissingExtra("pip install 'lowlift[report]' to draw charts (matplotlib).") from error
-    engine = ConstrainedLayoutEngine(h_pad=0.06, w_pad=0.06, hspace=0.03, wspace=0.05)
-    return Figure((width, height), dpi=DPI, facecolor="white", layout=engine)
+    figure = new_figure(width, height)
+    figure.set_layout_engine("constrained", h_pad=0.06, w_pad=0.06, hspace=0.03, wspace=0.05)
+    return figure
 
 
 def _draw(axes: "Axes", panel: Panel, width: float, height: float) -> None:
@@ -187,7 +179,7 @@ def _draw_outside(
             )
 
 
-def _alone(keep: npt.NDArray[np.bool_]) -> list[int]:
+def _alone(keep: Bools) -> list[int]:
     """Return the values between two gaps, which a line would not show."""
     padded = np.concatenate([[False], keep, [False]])
     return np.flatnonzero(keep & ~padded[:-2] & ~padded[2:]).tolist()

@@ -1,27 +1,24 @@
 """Heat maps of log-lifts: S by X or S by Y, colours around 0, what breaks a bound outlined."""
 
 import math
-import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.errors import InvalidInput
-from lowlift.figures.canvas import Canvas, shortened
+from lowlift.figures.canvas import Canvas
 from lowlift.figures.palette import ALARM, DIVERGING, GRID, INK, ZERO
-from lowlift.figures.panels import Floats
-from lowlift.figures.svg import svg_of
+from lowlift.figures.svg import inline_svg
 from lowlift.rounding import at_least, at_most
+from lowlift.wording import shortened
 
 if TYPE_CHECKING:
     from matplotlib.colors import ListedColormap
 
-__all__ = ["colour_limit", "heat_map_svg"]
-
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 #: From this many columns on, cells are the pixels of one picture.
 _RASTER = 51
@@ -117,9 +114,7 @@ def heat_map_svg(
     drawn.draw_names(x_label)
     drawn.draw_lifts(end)
     drawn.draw_bar(end, (lower, upper))
-    root = svg_of(drawn.canvas.figure, title, f"{salt}/{title}")
-    del root.attrib["width"], root.attrib["height"]
-    return ET.tostring(root, encoding="unicode")
+    return inline_svg(drawn.canvas.figure, title, salt)
 
 
 class _Map:

@@ -1,4 +1,4 @@
-"""Legends: which label looks how, in the legend of a figure and as swatches for pages."""
+"""Legends: the look of each label, in the legend of a figure and as swatches for pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -10,8 +10,6 @@ from lowlift.figures.panels import DEPTH, Curve, Panel
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
-
-__all__ = ["LegendEntry", "add_legend", "entries_of", "legend", "looks_of"]
 
 #: Per label and style: the number of its dash or shape.
 _Looks: TypeAlias = Mapping[tuple[str, str], int]

@@ -2,17 +2,26 @@
 
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lowlift.errors import MissingExtra
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["environment_of", "render"]
-
-#: Where templates are looked for after the package's own: by name, as rooms above use them too.
+#: Where templates are looked for after the package's own; packages above use them too.
 _SHARED = ("lowlift.report", "lowlift.figures")
+
+
+class Table(NamedTuple):
+    """A table of texts; `hidden` rows are left out at its end."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    #: The columns that hold numbers.
+    numeric: tuple[int, ...] = ()
+    hidden: int = 0
 
 
 def render(package: str, template: str, **context: Any) -> str:

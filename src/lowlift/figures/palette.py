@@ -3,20 +3,6 @@
 import math
 from typing import Any, TypeAlias
 
-__all__ = [
-    "ALARM",
-    "BAND",
-    "COLOURS",
-    "DASHES",
-    "DIVERGING",
-    "GRID",
-    "INK",
-    "SHAPES",
-    "ZERO",
-    "line_arguments",
-    "mark",
-]
-
 #: Corners, y upwards; the first is repeated at the end.
 Polygon: TypeAlias = tuple[tuple[float, float], ...]
 

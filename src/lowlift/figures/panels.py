@@ -3,17 +3,13 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.errors import InvalidInput
 from lowlift.figures.palette import COLOURS
 
-__all__ = ["DEPTH", "Curve", "Floats", "Panel"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: The styles, and how far in front each is drawn.
 DEPTH: Mapping[str, float] = {"bars": 2.0, "line": 2.2, "tick": 2.4, "marker": 2.6, "points": 2.8}
 

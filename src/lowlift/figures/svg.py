@@ -9,16 +9,31 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from lowlift.errors import MissingExtra
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["DPI", "png_of", "svg_of", "writable"]
 
 DPI = 150
 #: matplotlib's settings are shared by all threads.
 _LOCK = threading.Lock()
 #: What XML cannot hold: control characters, halves of surrogate pairs.
 _UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """Return an empty figure of a size in inches.
+
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("pip install 'lowlift[report]' to draw charts (matplotlib).") from error
+    return Figure((width, height), dpi=DPI, facecolor="white")
 
 
 def png_of(figure: "Figure") -> bytes:
@@ -49,6 +64,13 @@ def writable(text: str) -> str:
     'a�b'
     """
     return _UNWRITABLE.sub("�", text)
+
+
+def inline_svg(figure: "Figure", title: str, salt: str) -> str:
+    """Return the figure as an ``<svg>`` element without a size: the page sets its width."""
+    root = svg_of(figure, title, f"{salt}/{title}")
+    del root.attrib["width"], root.attrib["height"]
+    return ET.tostring(root, encoding="unicode")
 
 
 def svg_of(figure: "Figure", title: str, salt: str) -> ET.Element:

@@ -3,18 +3,14 @@
 import functools
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
+from lowlift.paper.density import lifts_of
 from lowlift.paper.experiments import Experiment, Series
 from lowlift.paper.points import printed
 from lowlift.paper.runs import Sweep
-
-__all__ = ["OWN_JOINTS", "STANDARD_ERRORS", "Comparison", "compare", "known"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: What a printed mean may be off by at the paper's number of joints; leakages at 100 joints are
 #: judged by their standard error instead.
@@ -52,8 +48,8 @@ _ALPHA = (
 )
 
 
-def known(figure: int, series: str, quantity: str, epsilon: float) -> str:
-    """Return what is known to be off about a printed point, if anything."""
+def explanation(figure: int, series: str, quantity: str, epsilon: float) -> str:
+    """Return why a printed point cannot be right, if a reason is known."""
     if quantity == "seconds":
         return ""
     if figure == 5 and series == "srr" and epsilon >= 2.5:
@@ -82,7 +78,7 @@ class Comparison:
 
     @property
     def deviation(self) -> Floats:
-        """Ours minus theirs."""
+        """Our mean minus the printed value, per point."""
         return self.ours - self.theirs
 
     @property
@@ -96,7 +92,7 @@ class Comparison:
         return float(np.abs(self.deviation).mean()) if len(self.epsilons) else math.nan
 
     @property
-    def is_off(self) -> npt.NDArray[np.bool_]:
+    def is_off(self) -> Bools:
         """Per point, whether the deviation is more than is allowed."""
         return np.abs(self.deviation) > self.allowed
 
@@ -141,7 +137,7 @@ def compare(experiment: Experiment, sweep: Sweep, quantity: str) -> Comparison:
         sweep.mean(quantity)[at],
         np.array([points[e] for e in epsilons.tolist()]),
         _allowed(experiment, sweep, quantity)[at],
-        tuple(known(experiment.number, series.name, quantity, e) for e in epsilons.tolist()),
+        tuple(explanation(experiment.number, series.name, quantity, e) for e in epsilons.tolist()),
     )
 
 
@@ -194,7 +190,5 @@ def _spread(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:
 @functools.cache
 def _own_leakages(n_s: int, n_x: int, joints: int = OWN_JOINTS) -> tuple[Floats, Floats]:
     """Return min-lift and max-lift leakage of X itself over random joints."""
-    entries = np.random.default_rng(0).random((joints, n_s, n_x))
-    entries /= entries.sum(axis=(1, 2), keepdims=True)
-    lift = entries / entries.sum(axis=1, keepdims=True) / entries.sum(axis=2, keepdims=True)
+    lift = lifts_of(np.random.default_rng(0).random((joints, n_s, n_x)))
     return -np.log(lift.min(axis=(1, 2))), np.log(lift.max(axis=(1, 2)))

@@ -1,16 +1,11 @@
 """Figure 1: how often each log-lift occurs, under the paper's generator and the one that fits."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.paper.points import histogram
-
-__all__ = ["GENERATORS", "Density", "densities"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 _N_S = 5
 #: Name, |X| and how entries are drawn.
@@ -38,6 +33,12 @@ class Density:
         return float(np.abs(self.ours - self.theirs).sum() / 2)
 
 
+def lifts_of(entries: Floats) -> Floats:
+    """Return P(s|x) / P(s) of random joints (k, |S|, |X|) that are not yet scaled to sum to 1."""
+    p_sx = entries / entries.sum(axis=(1, 2), keepdims=True)
+    return np.asarray(p_sx / p_sx.sum(axis=1, keepdims=True) / p_sx.sum(axis=2, keepdims=True))
+
+
 def densities(joints: int, seed: int) -> list[Density]:
     """Return the histogram of min_s and max_s log-lift over random joints, per generator.
 
@@ -54,8 +55,7 @@ def densities(joints: int, seed: int) -> list[Density]:
         rng = np.random.default_rng([seed, n_x])
         size = joints, _N_S, n_x
         entries = rng.random(size) if kind == "uniform" else np.abs(rng.standard_normal(size))
-        entries /= entries.sum(axis=(1, 2), keepdims=True)
-        lift = entries / entries.sum(axis=1, keepdims=True) / entries.sum(axis=2, keepdims=True)
+        lift = lifts_of(entries)
         low, high = np.log(lift.min(axis=1)).ravel(), np.log(lift.max(axis=1)).ravel()
         # What lies beyond the printed range counts in the outermost bins.
         values = np.clip(np.concatenate([low, high]), edges[0], edges[-1])

@@ -12,19 +12,8 @@ from lowlift.mechanisms.optimal_merging import optimal_merging
 from lowlift.mechanisms.random_response import random_response
 from lowlift.mechanisms.subset_random_response import subset_random_response
 from lowlift.mechanisms.watchdog import watchdog
-from lowlift.paper import readings
+from lowlift.paper import variants
 from lowlift.sweeps import Mechanism
-
-__all__ = [
-    "EXPERIMENTS",
-    "GAP",
-    "QUANTITIES",
-    "TITLES",
-    "Experiment",
-    "Notion",
-    "Series",
-    "mechanism_for",
-]
 
 #: What is plotted, in the order of the panels.
 QUANTITIES: Mapping[str, str] = MappingProxyType(
@@ -53,12 +42,12 @@ _MECHANISMS: Mapping[str, Mechanism] = MappingProxyType(
     {
         "complete merging": functools.partial(watchdog, repair=False),
         "complete merging, repaired": watchdog,
-        "complete merging, Γ > ε": readings.literal_test,
+        "complete merging, Γ > ε": variants.literal_test,
         "subset merging": subset_merging,
-        "subset merging, literal loop": readings.literal_loop,
-        "subset merging, ω = Λ + Ψ": readings.printed_risk,
-        "subset merging, ω = max": readings.printed_lip_risk,
-        "subset merging, unrepaired": readings.unrepaired_merging,
+        "subset merging, literal loop": variants.literal_loop,
+        "subset merging, ω = Λ + Ψ": variants.printed_risk,
+        "subset merging, ω = max": variants.printed_lip_risk,
+        "subset merging, unrepaired": variants.unrepaired_merging,
         "random response": functools.partial(random_response, jobs=1),
         "subset random response": subset_random_response,
     }
@@ -168,100 +157,86 @@ _ALPHA = tuple(
     Series(f"alpha-{a}", f"α-lift, α={a}", "subset merging", Notion("alpha", 0.5, float(a)))
     for a in (2, 10, 100)
 )
+#: ALIP with equal budgets, and with more of the budget on the lower side.
+_HALF, _MOSTLY_LOWER = Notion("alip", 0.5), Notion("alip", 0.65)
 _ALIP = _alip(0.5, "alip", "subset merging", "ALIP")
 
+_FIGURES = (
+    Experiment(
+        2,
+        "Watchdog with complete merging",
+        *(5, 17, 1000, _BUDGETS, _LEAKAGES),
+        _pointwise("complete merging"),
+        readings=(
+            _reading("repaired", "complete merging, repaired", "alip-0.5", _HALF),
+            _reading("gamma", "complete merging, Γ > ε", "ldp", Notion("ldp")),
+        ),
+    ),
+    Experiment(
+        3,
+        "Optimal random response (AORR)",
+        *(5, 17, 100, _BUDGETS, _LEAKAGES),
+        tuple(_alip(lam, "aorr", "random response", "AORR") for lam in (0.35, 0.5, 0.65)),
+    ),
+    Experiment(
+        4,
+        "Watchdog with subset merging",
+        *(5, 17, 1000, _BUDGETS, _LEAKAGES),
+        _pointwise("subset merging"),
+        _best(0.5, "alip-0.5"),
+        tuple(
+            _reading(name, mechanism, "alip-0.5", _HALF)
+            for name, mechanism in (
+                ("loop", "subset merging, literal loop"),
+                ("risk", "subset merging, ω = Λ + Ψ"),
+                ("max", "subset merging, ω = max"),
+            )
+        ),
+    ),
+    Experiment(
+        5,
+        "AORR, subset random response and subset merging, λ=0.65",
+        *(5, 17, 100, _BUDGETS, (*_LEAKAGES, "seconds")),
+        (
+            Series("aorr", "AORR", "random response", _MOSTLY_LOWER),
+            Series("srr", "SRR", "subset random response", _MOSTLY_LOWER),
+            Series("subset-merging", "subset merging", "subset merging", _MOSTLY_LOWER),
+        ),
+        _best(0.65),
+    ),
+    Experiment(
+        6,
+        "Subset random response and subset merging at |X|=200, |S|=15",
+        *(15, 200, 10, _BUDGETS[3:], (*_LEAKAGES, "seconds")),
+        (
+            Series("srr", "SRR", "subset random response", _HALF),
+            Series("subset-merging", "subset merging", "subset merging", _HALF),
+        ),
+        _best(0.5),
+        (_reading("max", "subset merging, ω = max", "subset-merging", _HALF),),
+        marker_joints=1,
+        marker_epsilons=(1.0, 2.0, 4.0, 8.0),
+    ),
+    Experiment(
+        7,
+        "Subset merging under ALIP, ℓ1- and χ²-privacy",
+        *(5, 17, 1000, _BUDGETS, _LEAKAGES),
+        (_ALIP, *_L1, *_CHI2),
+        (
+            _responses(_L1[0], "ℓ1 λ=0.5, random response, upper side only", True),
+            _responses(_CHI2[0], "χ² λ=0.5, random response, upper side only", True),
+        ),
+        (_reading("unrepaired", "subset merging, unrepaired", "chi2-0.5", Notion("chi2")),),
+    ),
+    Experiment(
+        8,
+        "Subset merging under ALIP and α-lift-privacy",
+        *(5, 17, 1000, _BUDGETS, _LEAKAGES),
+        (_ALIP, *_ALPHA),
+        tuple(_responses(series, f"{series.label}, random response") for series in _ALPHA),
+        (_reading("unrepaired", "subset merging, unrepaired", "alpha-10", _ALPHA[1].notion),),
+    ),
+)
 EXPERIMENTS: Mapping[int, Experiment] = MappingProxyType(
-    {
-        experiment.number: experiment
-        for experiment in (
-            Experiment(
-                2,
-                "Watchdog with complete merging",
-                *(5, 17, 1000, _BUDGETS, _LEAKAGES),
-                _pointwise("complete merging"),
-                readings=(
-                    _reading(
-                        "repaired", "complete merging, repaired", "alip-0.5", Notion("alip", 0.5)
-                    ),
-                    _reading("gamma", "complete merging, Γ > ε", "ldp", Notion("ldp")),
-                ),
-            ),
-            Experiment(
-                3,
-                "Optimal random response (AORR)",
-                *(5, 17, 100, _BUDGETS, _LEAKAGES),
-                tuple(_alip(lam, "aorr", "random response", "AORR") for lam in (0.35, 0.5, 0.65)),
-            ),
-            Experiment(
-                4,
-                "Watchdog with subset merging",
-                *(5, 17, 1000, _BUDGETS, _LEAKAGES),
-                _pointwise("subset merging"),
-                _best(0.5, "alip-0.5"),
-                tuple(
-                    _reading(name, mechanism, "alip-0.5", Notion("alip", 0.5))
-                    for name, mechanism in (
-                        ("loop", "subset merging, literal loop"),
-                        ("risk", "subset merging, ω = Λ + Ψ"),
-                        ("max", "subset merging, ω = max"),
-                    )
-                ),
-            ),
-            Experiment(
-                5,
-                "AORR, subset random response and subset merging, λ=0.65",
-                *(5, 17, 100, _BUDGETS, (*_LEAKAGES, "seconds")),
-                (
-                    Series("aorr", "AORR", "random response", Notion("alip", 0.65)),
-                    Series("srr", "SRR", "subset random response", Notion("alip", 0.65)),
-                    Series(
-                        "subset-merging", "subset merging", "subset merging", Notion("alip", 0.65)
-                    ),
-                ),
-                _best(0.65),
-            ),
-            Experiment(
-                6,
-                "Subset random response and subset merging at |X|=200, |S|=15",
-                *(15, 200, 10, _BUDGETS[3:], (*_LEAKAGES, "seconds")),
-                (
-                    Series("srr", "SRR", "subset random response", Notion("alip", 0.5)),
-                    Series(
-                        "subset-merging", "subset merging", "subset merging", Notion("alip", 0.5)
-                    ),
-                ),
-                _best(0.5),
-                (
-                    _reading(
-                        "max", "subset merging, ω = max", "subset-merging", Notion("alip", 0.5)
-                    ),
-                ),
-                marker_joints=1,
-                marker_epsilons=(1.0, 2.0, 4.0, 8.0),
-            ),
-            Experiment(
-                7,
-                "Subset merging under ALIP, ℓ1- and χ²-privacy",
-                *(5, 17, 1000, _BUDGETS, _LEAKAGES),
-                (_ALIP, *_L1, *_CHI2),
-                (
-                    _responses(_L1[0], "ℓ1 λ=0.5, random response, upper side only", True),
-                    _responses(_CHI2[0], "χ² λ=0.5, random response, upper side only", True),
-                ),
-                (_reading("unrepaired", "subset merging, unrepaired", "chi2-0.5", Notion("chi2")),),
-            ),
-            Experiment(
-                8,
-                "Subset merging under ALIP and α-lift-privacy",
-                *(5, 17, 1000, _BUDGETS, _LEAKAGES),
-                (_ALIP, *_ALPHA),
-                tuple(_responses(series, f"{series.label}, random response") for series in _ALPHA),
-                (
-                    _reading(
-                        "unrepaired", "subset merging, unrepaired", "alpha-10", _ALPHA[1].notion
-                    ),
-                ),
-            ),
-        )
-    }
+    {experiment.number: experiment for experiment in _FIGURES}
 )

@@ -4,32 +4,17 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.audit import audit
 from lowlift.channel import Channel
 from lowlift.criteria import ALIP, LIP
 from lowlift.errors import InvalidInput, SolverFailed
 from lowlift.joint import Joint
 from lowlift.paper.vertices import vertices_of
-
-__all__ = [
-    "AboveOptimum",
-    "Allowed",
-    "Composition",
-    "Mixture",
-    "PolytopeTest",
-    "composition",
-    "figure5_above_optimum",
-    "inverse_is_not_convex",
-    "polytope_test",
-    "proposition_bounds",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -229,7 +214,7 @@ class AboveOptimum:
 
     @property
     def excess(self) -> float:
-        """By how much NMI."""
+        """How much more NMI the printed response has."""
         return self.srr - self.aorr
 
 

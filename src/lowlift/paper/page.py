@@ -6,7 +6,6 @@ import io
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,13 @@ import numpy as np
 
 from lowlift.figures.charts import panel_svg
 from lowlift.figures.legends import legend
-from lowlift.figures.page import render
+from lowlift.figures.page import Table, render
+from lowlift.paper.counterexamples import (
+    Counterexamples,
+    counterexamples_of,
+    write_comparison,
+)
 from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES
-from lowlift.paper.findings import Findings, findings_of, write_comparison
 from lowlift.paper.propositions import Claim
 from lowlift.paper.runs import Size
 from lowlift.paper.vertices import growth_exponent
@@ -25,26 +28,15 @@ from lowlift.version import __version__
 if TYPE_CHECKING:
     from lowlift.paper.reproduction import Figure
 
-__all__ = ["write_page"]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A small table: a caption, the names of its columns, and rows of text."""
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
 
 def write_page(figures: "Sequence[Figure]", size: Size, folder: Path, seconds: float) -> Path:
     """Write ``index.html``, ``propositions.csv`` and ``comparison.json``; return the page."""
     from markupsafe import Markup
 
-    findings = findings_of(figures, size)
-    write_comparison(figures, size, findings, folder)
+    found = counterexamples_of(figures, size)
+    write_comparison(figures, size, found, folder)
     with (folder / "propositions.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(_claim_rows(findings.claims))
+        csv.writer(file).writerows(_claim_rows(found.claims))
     sections = [
         {
             "figure": figure,
@@ -58,7 +50,7 @@ def write_page(figures: "Sequence[Figure]", size: Size, folder: Path, seconds: f
             ],
             "comparisons": _comparisons(figure),
             "beyond": _beyond(figure),
-            "readings": _readings(figure, findings),
+            "readings": _readings(figure, found),
             "csv": _data_link(figure),
         }
         for figure in figures
@@ -68,9 +60,9 @@ def write_page(figures: "Sequence[Figure]", size: Size, folder: Path, seconds: f
         "index.html",
         sections=sections,
         summary=_summary(figures),
-        findings=findings,
-        impossible=_impossible(findings),
-        vertices=_vertices(findings),
+        found=found,
+        impossible=_impossible(found),
+        vertices=_vertices(found),
         size=size,
         seconds=seconds,
         version=__version__,
@@ -171,9 +163,9 @@ def _beyond(figure: "Figure") -> Table | None:
     return Table(caption, head, tuple(rows))
 
 
-def _readings(figure: "Figure", findings: Findings) -> Table | None:
+def _readings(figure: "Figure", found: Counterexamples) -> Table | None:
     """Both readings where the print can be read in two ways, against the printed points."""
-    experiment, readings = figure.experiment, findings.readings[figure.number]
+    experiment, readings = figure.experiment, found.readings[figure.number]
     if experiment is None or not readings:
         return None
     labels = {curve.name: curve.label for curve in experiment.curves}
@@ -194,7 +186,7 @@ def _readings(figure: "Figure", findings: Findings) -> Table | None:
     return Table(caption, head, rows)
 
 
-def _impossible(findings: Findings) -> list[tuple[str, ...]]:
+def _impossible(found: Counterexamples) -> list[tuple[str, ...]]:
     """List the printed leakages beyond what Propositions 4 and 6 allow on average."""
     labels = {
         (number, curve.name): curve.label
@@ -207,13 +199,13 @@ def _impossible(findings: Findings) -> list[tuple[str, ...]]:
             f"{len(row.epsilons)} of {row.points}",
             f"ε={row.worst:g}: {row.value:.3f} printed, at most {row.allowed:.3f}",
         )
-        for row in findings.impossible
+        for row in found.impossible
     ]
 
 
-def _vertices(findings: Findings) -> list[Table]:
-    found = []
-    for n_s, counts in findings.vertices.items():
+def _vertices(found: Counterexamples) -> list[Table]:
+    tables = []
+    for n_s, counts in found.vertices.items():
         rows = tuple(
             (
                 *(str(item.n_x), f"{item.vertices:,}", f"{item.support_bound:,}"),
@@ -225,5 +217,5 @@ def _vertices(findings: Findings) -> list[Table]:
             f"|S|={n_s}, ALIP, ε=0.5, λ=0.5, one random joint each: vertices grow about as "
             f"|X|^{growth_exponent(counts):.1f}."
         )
-        found.append(Table(caption, ("|X|", "vertices", "support bound", "2^|X|"), rows))
-    return found
+        tables.append(Table(caption, ("|X|", "vertices", "support bound", "2^|X|"), rows))
+    return tables

@@ -7,11 +7,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["histogram", "printed"]
+from lowlift.arrays import Floats
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: Per (figure, series, quantity): the value at each printed epsilon.
 Points: TypeAlias = MappingProxyType[tuple[int, str, str], MappingProxyType[float, float]]
 

@@ -21,8 +21,6 @@ from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES, Experimen
 from lowlift.paper.runs import Size, Sweep, run_experiment, runner, start_workers
 from lowlift.version import __version__
 
-__all__ = ["FIGURES", "Figure", "reproduce"]
-
 #: The numbers of the paper's figures.
 FIGURES = (1, *EXPERIMENTS)
 #: Marks a folder as ours, and says how it was made.

@@ -9,25 +9,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.joint import Joint
 from lowlift.paper.experiments import EXPERIMENTS, GAP, Experiment, Series, mechanism_for
 from lowlift.sweeps import tradeoff
 from lowlift.version import __version__
 
-__all__ = [
-    "Pieces",
-    "Size",
-    "Sweep",
-    "joint_of",
-    "run_experiment",
-    "runner",
-    "start_workers",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: Called with (figure, releases done, releases in all).
 Progress: TypeAlias = Callable[[int, int, int], object]
 
@@ -135,14 +124,14 @@ def run_task(task: Task) -> list[list[float]]:
     every = (*experiment.curves, *experiment.markers, *experiment.readings)
     series = next(item for item in every if item.name == task.series)
     mechanism = mechanism_for(series.mechanism, task.seconds)
-    _warm(series)
+    _compile(series)
     joints = [joint_of(experiment, task.seed, number) for number in range(*task.joints)]
     rows = tradeoff(joints, mechanism, [series.notion(e) for e in task.epsilons]).rows
     return [[float(row[name]) for name in _FIELDS] for row in rows]
 
 
 @functools.cache
-def _warm(series: Series) -> None:
+def _compile(series: Series) -> None:
     """Compile or load the kernels once a process, so that no timed release pays for it."""
     mechanism_for(series.mechanism, 1.0)(Joint.random(2, 4, 0), series.notion(0.4))
 
@@ -173,7 +162,7 @@ class Pieces:
         return json.dumps({"key": key, "rows": rows}) + "\n"
 
     def add(self, task: Task, rows: list[list[float]]) -> None:
-        """Keep a piece."""
+        """Store the rows of a finished task."""
         self.found[task.key] = rows
         with self.path.open("a", encoding="utf-8") as file:
             file.write(self._line(task.key, rows))

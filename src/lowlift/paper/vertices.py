@@ -12,19 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.criteria import ALIP
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
-
-__all__ = ["SIZES", "VertexCount", "growth_exponent", "vertex_counts", "vertices_of"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: Per |S|, the |X| that are counted in a second or so.
 SIZES = MappingProxyType({3: (5, 10, 20, 40, 80), 5: (5, 8, 11, 14, 17, 20, 24)})

@@ -4,10 +4,10 @@
 in ``templates/sections.html``, which other pages use too. `public` says what may be published.
 """
 
-from lowlift.report.page import page
+from lowlift.figures.page import Table
 from lowlift.report.public import Public
-from lowlift.report.records import Limit, Number, Origin, Point, Publication, Table, Verdict
-from lowlift.report.report import Report
+from lowlift.report.records import Limit, Number, Origin, Point, Publication, Verdict
+from lowlift.report.report import Report, page
 
 __all__ = [
     "Limit",

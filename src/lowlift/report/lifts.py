@@ -4,8 +4,8 @@ import numpy as np
 
 from lowlift.audit import Audit
 from lowlift.figures.lifts import Shown, arranged
-from lowlift.report.records import Table
-from lowlift.report.wording import cell, counted, percent, shown, times
+from lowlift.figures.page import Table
+from lowlift.wording import cell, counted, percent, shown, times
 
 __all__ = ["Shown", "arranged", "output_names", "riskiest"]
 
@@ -24,16 +24,8 @@ def riskiest(
 ) -> Table:
     """Return the values of X with the highest and lowest lifts, and what became of them.
 
-    Parameters
-    ----------
-    raw
-        The audit of publishing X as it is.
-    published
-        The audit of what is published instead.
-    names
-        The names of its outputs.
-    is_judged
-        Whether there is one bound to judge them by.
+    `raw` is the audit of publishing X as it is, `published` that of what is published instead, with
+    the `names` of its outputs. `is_judged`: there is one bound to judge the values by.
     """
     order = raw.most_extreme(_RISKIEST)
     s_labels = [cell(shown(label)) for label in raw.joint.s_labels]

@@ -1,14 +1,13 @@
 """What is promised, against whom, and what is not."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from lowlift.audit import Audit
-from lowlift.report.records import Limit, Origin, Publication
-from lowlift.report.wording import counted, joined
+from lowlift.report.records import Limit, Publication
 from lowlift.rounding import ceiling, floor
-from lowlift.sampling import LiftIntervals
+from lowlift.wording import capital, counted, joined
 
-__all__ = ["ADVERSARY", "Scope", "limits_of", "public_limits"]
+if TYPE_CHECKING:
+    from lowlift.report.report import Report
 
 ADVERSARY = (
     "Someone who knows how the sensitive and the released values are distributed together in the "
@@ -16,28 +15,32 @@ ADVERSARY = (
     "one record. They know neither that record's own released value nor the key of keyed draws."
 )
 
-_OTHER = Limit(
-    "Other knowledge about a person",
-    "The promise starts from how common the sensitive values are in the table. Who already knows "
-    "more about a person, from a neighbour or another table, may end further away.",
-)
-_COLUMNS = Limit(
-    "Other columns",
-    "Only the columns named here are covered. Any other column published beside them, or joined "
-    "to them, is not.",
-)
-_REPEATED = Limit(
-    "Repeated releases",
-    "Budgets do not add up: two releases of the same table can together reveal what neither does. "
-    "Audit them together (lowlift audit r1.json r2.json), or draw by a key.",
-)
-_MEMBERSHIP = Limit(
-    "Being in the table",
-    "That a person is in the table, and how many rows there are, is not hidden.",
-)
-_CHANCE = Limit(
-    "Chance",
-    "The bound is on probabilities. Frequencies counted in one published table scatter about them.",
+#: What no release promises.
+_NEVER = (
+    Limit(
+        "Other knowledge about a person",
+        "The promise starts from how common the sensitive values are in the table. Who already "
+        "knows more about a person, from a neighbour or another table, may end further away.",
+    ),
+    Limit(
+        "Other columns",
+        "Only the columns named here are covered. Any other column published beside them, or "
+        "joined to them, is not.",
+    ),
+    Limit(
+        "Repeated releases",
+        "Budgets do not add up: two releases of the same table can together reveal what neither "
+        "does. Audit them together (lowlift audit r1.json r2.json), or draw by a key.",
+    ),
+    Limit(
+        "Being in the table",
+        "That a person is in the table, and how many rows there are, is not hidden.",
+    ),
+    Limit(
+        "Chance",
+        "The bound is on probabilities. Frequencies counted in one published table scatter about "
+        "them.",
+    ),
 )
 _SAMPLE = Limit(
     "Sample or population",
@@ -52,51 +55,32 @@ _UNCHECKED = Limit(
 )
 
 
-class Scope(NamedTuple):
-    """What the limits of one report depend on."""
-
-    audit: Audit
-    intervals: LiftIntervals | None
-    columns: tuple[tuple[str, Audit], ...]
-    origin: Origin | None
-    publication: Publication | None
-
-
-def limits_of(scope: Scope, *, is_release: bool) -> tuple[Limit, ...]:
+def limits_of(report: "Report") -> tuple[Limit, ...]:
     """Return what is not promised, warnings about this very release first."""
-    found = [*_of_publication(scope.publication), *_of_columns(scope), _sample(scope)]
-    zeros = _zeros(scope.audit, is_release)
-    found += [zeros] if zeros else []
-    if scope.origin is not None and scope.origin.from_data:
-        names = joined(scope.origin.from_data)
+    found = [*_of_publication(report.publication), *_of_columns(report), _sample(report)]
+    found += _zeros(report)
+    if report.origin is not None and report.origin.from_data:
+        names = joined(report.origin.from_data)
         text = (
             f"The bins of {names} were taken from the data, as asked for: their edges tell of it."
         )
         found.append(Limit("Bins from the data", text))
-    found += [_OTHER, _COLUMNS, _REPEATED, _MEMBERSHIP, _CHANCE]
-    return tuple(sorted(found, key=lambda limit: not limit.is_warning))
+    return tuple(sorted([*found, *_NEVER], key=lambda limit: not limit.is_warning))
 
 
 def public_limits(publication: Publication | None) -> tuple[Limit, ...]:
     """Return what is not promised, without any number of the table."""
-    found = []
-    for item in publication.outside_the_guarantee if publication else ():
-        # The reason in brackets may count.
-        words = item.partition(" (")[0]
-        found.append(Limit("Outside the guarantee", f"{words[:1].upper()}{words[1:]}.", True))
-    if publication is not None and not publication.checked_on_this_table:
-        found.append(_UNCHECKED)
-    return (*found, _SAMPLE, _OTHER, _COLUMNS, _REPEATED, _MEMBERSHIP, _CHANCE)
+    return (*_of_publication(publication, is_public=True), _SAMPLE, *_NEVER)
 
 
-def _of_publication(publication: Publication | None) -> list[Limit]:
+def _of_publication(publication: Publication | None, is_public: bool = False) -> list[Limit]:
     if publication is None:
         return []
-    found = [
-        Limit("Outside the guarantee", f"{item[:1].upper()}{item[1:]}.", True)
-        for item in publication.outside_the_guarantee
-    ]
-    if publication.kept and not found:
+    outside = publication.outside_the_guarantee
+    if is_public:  # the reason in brackets may count
+        outside = tuple(item.partition(" (")[0] for item in outside)
+    found = [Limit("Outside the guarantee", f"{capital(item)}.", True) for item in outside]
+    if publication.kept and not found and not is_public:
         names = joined(publication.kept)
         text = (
             f"Published beside Y, and audited with it: {names}. The bound holds for both together."
@@ -107,11 +91,11 @@ def _of_publication(publication: Publication | None) -> list[Limit]:
     return found
 
 
-def _of_columns(scope: Scope) -> list[Limit]:
-    if not scope.columns:
+def _of_columns(report: "Report") -> list[Limit]:
+    if not report.columns:
         return []
-    broken = [name for name, part in scope.columns if not part.is_satisfied]
-    names = joined([name for name, _ in scope.columns])
+    broken = [name for name, part in report.columns if not part.is_satisfied]
+    names = joined([name for name, _ in report.columns])
     if broken:
         text = f"The bound does not hold for {joined(broken)} alone. The verdict counts that."
         return [Limit("Each sensitive column alone", text, True)]
@@ -119,8 +103,8 @@ def _of_columns(scope: Scope) -> list[Limit]:
     return [Limit("Each sensitive column alone", text)]
 
 
-def _sample(scope: Scope) -> Limit:
-    intervals = scope.intervals
+def _sample(report: "Report") -> Limit:
+    intervals = report.intervals
     if intervals is None:
         return _SAMPLE
     low, high = float(intervals.low.min()), float(intervals.high.max())
@@ -129,21 +113,22 @@ def _sample(scope: Scope) -> Limit:
         f"sample, the lifts lie between {floor(low)} and {ceiling(high)} (all at once with "
         f"{intervals.level:.0%} confidence, for a channel that was not chosen with the same rows)."
     )
-    if scope.audit.is_satisfied and intervals.supports(scope.audit.criterion) is False:
+    if report.subject.is_satisfied and intervals.supports(report.subject.criterion) is False:
         short = "As a sample the table is too small to support the bound."
         return Limit(_SAMPLE.name, f"{text} {short}", True)
     return Limit(_SAMPLE.name, text)
 
 
-def _zeros(audit: Audit, is_release: bool) -> Limit | None:
+def _zeros(report: "Report") -> list[Limit]:
+    audit = report.subject
     cells = int((audit.joint.masses == 0).sum())
     if not cells:
-        return None
+        return []
     ruled_out = int((audit.lift == 0).sum())
     text = (
         f"{counted(cells, 'pair')} of a sensitive and a released value never occur together: "
         "publishing such a value as it is rules the sensitive one out."
     )
-    if ruled_out and is_release:
+    if ruled_out and report.is_release:
         text += f" {counted(ruled_out, 'such pair')} remain in what is published."
-    return Limit("Values that never occur together", text, is_warning=ruled_out > 0)
+    return [Limit("Values that never occur together", text, is_warning=ruled_out > 0)]

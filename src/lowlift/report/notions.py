@@ -7,13 +7,11 @@ import numpy as np
 
 from lowlift.audit import Audit
 from lowlift.criteria import LDP, Criterion
-from lowlift.guarantees import Ends, closeness, ends_of
+from lowlift.figures.page import Table
+from lowlift.guarantees import closeness, ends_of
 from lowlift.measures import bayes_vulnerability
-from lowlift.report.records import Table
-from lowlift.report.wording import percent, times
 from lowlift.rounding import at_least, at_most
-
-__all__ = ["Ends", "closeness", "ends_of", "notions", "promised_notions"]
+from lowlift.wording import percent, times
 
 _NOT = "not bounded"
 

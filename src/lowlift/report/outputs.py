@@ -1,19 +1,15 @@
 """The channel as a table, and the shares of values before and after."""
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.audit import Audit
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.encodings import Encoded
-from lowlift.report.records import Table
-from lowlift.report.wording import cell, counted, percent, shown, times
-
-__all__ = ["Shares", "channel_table", "public_channel_table", "shares_after", "shares_before"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from lowlift.figures.page import Table
+from lowlift.wording import cell, counted, percent, shown, times
 
 _OUTPUTS, _MEMBERS, _BARS = 60, 6, 24
 
@@ -87,43 +83,40 @@ def _cut(words: list[str], whole: int) -> list[str]:
 
 def shares_before(raw: Audit, encoded: Encoded | None) -> Shares:
     """Return P(x), and how much of it is published as x itself, alone."""
-    p_x = raw.joint.p_x
-    kept = p_x if encoded is None else _kept(encoded)
-    names = [shown(label) for label in raw.joint.x_labels]
-    return _most(names, p_x, kept, "others")
+    kept = p_x = raw.joint.p_x
+    if encoded is not None:
+        kept = _summed(encoded.channel.members, _own(encoded), len(p_x))
+    return _most([shown(label) for label in raw.joint.x_labels], p_x, kept)
 
 
 def shares_after(encoded: Encoded) -> Shares:
     """Return P(y), and how much of it is a value of X published as itself."""
     channel, p_y = encoded.channel, encoded.release.audit.p_y
-    own = _own(encoded) * p_x_of_entries(encoded)
-    kept = np.asarray(np.bincount(channel.entry_outputs, own, channel.n_y), np.float64)
-    return _most(list(encoded.texts), p_y, kept, "others")
+    kept = _summed(channel.entry_outputs, _own(encoded), channel.n_y)
+    return _most(list(encoded.texts), p_y, kept)
 
 
-def p_x_of_entries(encoded: Encoded) -> Floats:
-    """Return P(x, y) per entry of the channel."""
-    channel, p_x = encoded.channel, encoded.release.joint.p_x
-    return np.asarray(p_x[channel.members] * (channel.member_weights / channel.denominator))
+def _summed(places: Ints, masses: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(places, masses, size), np.float64)
 
 
-def _own(encoded: Encoded) -> npt.NDArray[np.bool_]:
-    """Tell per entry of the channel whether it publishes x as itself; see `share_changed`."""
-    channel = encoded.channel
+def _own(encoded: Encoded) -> Floats:
+    """Return P(x, y) per entry of the channel that publishes x as itself, else 0.
+
+    See `Encoded.share_changed`.
+    """
+    channel, joint = encoded.channel, encoded.release.joint
     if encoded.name == "values":
-        number = {label: x for x, label in enumerate(encoded.release.joint.x_labels)}
+        number = {label: x for x, label in enumerate(joint.x_labels)}
         published = np.array([number[label] for label in encoded.labels])
-        return np.asarray(published[channel.entry_outputs] == channel.members)
-    return np.asarray((np.diff(channel.offsets) == 1)[channel.entry_outputs])
+        is_own = published[channel.entry_outputs] == channel.members
+    else:
+        is_own = (np.diff(channel.offsets) == 1)[channel.entry_outputs]
+    p_y_given_x = channel.member_weights / channel.denominator
+    return np.asarray(is_own * joint.p_x[channel.members] * p_y_given_x)
 
 
-def _kept(encoded: Encoded) -> Floats:
-    channel = encoded.channel
-    own = _own(encoded) * p_x_of_entries(encoded)
-    return np.asarray(np.bincount(channel.members, own, channel.n_x), np.float64)
-
-
-def _most(names: list[str], shares: Floats, parts: Floats, rest: str) -> Shares:
+def _most(names: list[str], shares: Floats, parts: Floats) -> Shares:
     """Return all bars in their order, or the longest and one number for the rest."""
     if len(names) <= _BARS:
         return Shares(tuple(names), shares, np.minimum(parts, shares), float(shares.max()))
@@ -131,5 +124,5 @@ def _most(names: list[str], shares: Floats, parts: Floats, rest: str) -> Shares:
     first, last = order[: _BARS - 1], order[_BARS - 1 :]
     found = [names[k] for k in first.tolist()]
     both = [np.append(part[first], part[last].sum()) for part in (shares, parts)]
-    labels, parts = (*found, f"{len(last):,} {rest}"), np.minimum(both[1], both[0])
+    labels, parts = (*found, f"{len(last):,} others"), np.minimum(both[1], both[0])
     return Shares(labels, both[0], parts, float(shares.max()))

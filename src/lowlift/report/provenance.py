@@ -2,17 +2,16 @@
 
 import platform
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowlift.audit import Audit
-from lowlift.encodings import Encoded
 from lowlift.report.records import Number, Origin, Publication
-from lowlift.report.wording import joined
 from lowlift.version import __version__
+from lowlift.wording import joined
 
-__all__ = ["Made", "provenance_of", "public_provenance"]
+if TYPE_CHECKING:
+    from lowlift.report.report import Report
 
 _MISSING = {"value": "a value of its own", "drop": "rows left out", "error": "refused"}
 _DRAWS = {
@@ -22,62 +21,42 @@ _DRAWS = {
 }
 
 
-class Made(NamedTuple):
-    """How the release was made, and when the report was."""
-
-    mechanism: str
-    reason: str
-    at: str
-
-
-def provenance_of(
-    audit: Audit,
-    encoded: Encoded | None,
-    made: Made,
-    origin: Origin | None,
-    publication: Publication | None,
-) -> tuple[Number, ...]:
-    """Return names and values, one line each."""
-    joint = audit.joint
-    found = [Number("Bound", str(audit.criterion), "budgets in nats")]
+def provenance_of(report: "Report") -> tuple[Number, ...]:
+    """Return the lines of the section on provenance."""
+    joint, encoded, publication = report.raw.joint, report.encoded, report.publication
+    found = [_bound(report)]
     if encoded is not None:
-        found += _of_release(encoded, made)
+        found += [
+            Number("Mechanism", report.mechanism or "not said", report.reason),
+            Number("Published as", encoded.name),
+            Number("Fingerprint of the channel", encoded.release.fingerprint),
+        ]
     sizes = f"{joint.n_s:,} of S, {joint.n_x:,} of X"
     found.append(Number("Values", sizes + (f", {encoded.channel.n_y:,} of Y" if encoded else "")))
-    if origin is not None:
-        found += _of_origin(origin)
+    if report.origin is not None:
+        found += _of_origin(report.origin)
     if publication is not None:
         found += _of_publication(publication)
-    return (*found, *_of_software(made, publication))
+    return (*found, *_of_software(report.made_at, publication))
 
 
-def public_provenance(
-    audit: Audit,
-    encoded: Encoded | None,
-    made: Made,
-    origin: Origin | None,
-    publication: Publication | None,
-) -> tuple[Number, ...]:
+def public_provenance(report: "Report") -> tuple[Number, ...]:
     """Return what a reader may know: the bound, the method, the published file, versions."""
-    found = [Number("Bound", str(audit.criterion), "budgets in nats")]
-    if encoded is not None:
-        found.append(Number("Mechanism", made.mechanism or "not said"))
-        found.append(Number("Published as", encoded.name))
-    if origin is not None:
-        found.append(Number("Columns published", joined(origin.released)))
+    found, publication = [_bound(report)], report.publication
+    if report.encoded is not None:
+        found.append(Number("Mechanism", report.mechanism or "not said"))
+        found.append(Number("Published as", report.encoded.name))
+    if report.origin is not None:
+        found.append(Number("Columns published", joined(report.origin.released)))
     if publication is not None:
         if "://" in publication.output:  # which names a host
             publication = replace(publication, output="a table of a database")
         found += _of_output(publication)
-    return (*found, *_of_software(made, publication))
+    return (*found, *_of_software(report.made_at, publication))
 
 
-def _of_release(encoded: Encoded, made: Made) -> list[Number]:
-    return [
-        Number("Mechanism", made.mechanism or "not said", made.reason),
-        Number("Published as", encoded.name),
-        Number("Fingerprint of the channel", encoded.release.fingerprint),
-    ]
+def _bound(report: "Report") -> Number:
+    return Number("Bound", str(report.raw.criterion), "budgets in nats")
 
 
 def _of_origin(origin: Origin) -> list[Number]:
@@ -113,9 +92,9 @@ def _of_output(publication: Publication) -> list[Number]:
     return found
 
 
-def _of_software(made: Made, publication: Publication | None) -> list[Number]:
+def _of_software(made_at: str, publication: Publication | None) -> list[Number]:
     versions = f"lowlift {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
-    found = [Number("Report made", made.at), Number("By", versions)]
+    found = [Number("Report made", made_at), Number("By", versions)]
     if publication is not None:
         text = f"lowlift {publication.lowlift}, Python {publication.python}"
         found.insert(0, Number("Published by", text))

@@ -12,20 +12,22 @@ weights.
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from lowlift.audit import Audit
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.criteria import BuiltIn
-from lowlift.encodings import Encoded
 from lowlift.figures import LegendEntry
+from lowlift.figures.page import Table
+from lowlift.guarantees import promise_in_full
 from lowlift.report.limits import ADVERSARY, public_limits
 from lowlift.report.notions import promised_notions
 from lowlift.report.outputs import public_channel_table
-from lowlift.report.provenance import Made, public_provenance
-from lowlift.report.records import Limit, Number, Origin, Publication, Table, Verdict
-from lowlift.report.verdicts import promise_in_full, public_verdict, with_uncovered
+from lowlift.report.provenance import public_provenance
+from lowlift.report.records import Limit, Number, Verdict
+from lowlift.report.verdicts import verdict_of
 
-__all__ = ["Public", "public_of"]
+if TYPE_CHECKING:
+    from lowlift.report.report import Report
 
 
 @dataclass(frozen=True)
@@ -63,47 +65,32 @@ class Public:
 
     @property
     def public(self) -> "Public":
-        """Itself."""
+        """The same: it holds nothing that is not public."""
         return self
 
 
-def public_of(
-    subject: Audit,
-    encoded: Encoded | None,
-    made: Made,
-    *,
-    title: str,
-    holds: bool,
-    origin: Origin | None,
-    publication: Publication | None,
-    round_to: float,
-) -> Public:
-    """Return the public form of a report on `subject`."""
-    criterion = subject.criterion
+def public_of(report: "Report") -> Public:
+    """Return the public form of a report."""
+    criterion, encoded, step = report.raw.criterion, report.encoded, max(report.round_to, 0.01)
     book = None
-    if encoded is not None and isinstance(criterion, BuiltIn):
-        book = Codebook.of(encoded, round_to=round_to)
-    verdict = public_verdict(criterion, encoded is not None, subject.is_certified, holds)
-    uncovered = "" if publication is None else publication.uncovered
-    verdict = with_uncovered(verdict, uncovered)
-    utility = []
+    utility: tuple[Number, ...] = ()
     if encoded is not None:
-        kept, changed = (
-            f"about {_coarse(value, round_to)}"
-            for value in (min(1.0, encoded.nmi), encoded.share_changed)
-        )
-        utility = [Number("Information kept (NMI)", kept), Number("Rows changed", changed)]
+        if isinstance(criterion, BuiltIn):
+            book = Codebook.of(encoded, round_to=step)
+        shares = (min(1.0, encoded.nmi), encoded.share_changed)
+        kept, changed = (f"about {_coarse(share, step)}" for share in shares)
+        utility = (Number("Information kept (NMI)", kept), Number("Rows changed", changed))
     return Public(
-        title,
-        encoded is not None,
-        holds and not uncovered,
-        verdict,
-        promise_in_full(criterion, holds),
-        public_limits(publication),
+        report.title,
+        report.is_release,
+        report.holds,
+        verdict_of(report, is_public=True),
+        promise_in_full(criterion, report.is_satisfied),
+        public_limits(report.publication),
         promised_notions(criterion),
-        tuple(utility),
+        utility,
         None if book is None else public_channel_table(book),
-        public_provenance(subject, encoded, made, origin, publication),
+        public_provenance(report),
         _warnings(book),
     )
 

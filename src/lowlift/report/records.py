@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from lowlift.figures.tradeoffs import Point
 
-__all__ = ["Limit", "Number", "Origin", "Point", "Publication", "Table", "Verdict"]
+__all__ = ["Limit", "Number", "Origin", "Point", "Publication", "Verdict"]
 
 
 class Number(NamedTuple):
@@ -33,17 +33,6 @@ class Verdict(NamedTuple):
     sentence: str
     detail: str
     numbers: tuple[Number, ...] = ()
-
-
-class Table(NamedTuple):
-    """A table of texts; `hidden` rows are left out at its end."""
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    #: The columns that hold numbers.
-    numeric: tuple[int, ...] = ()
-    hidden: int = 0
 
 
 @dataclass(frozen=True)

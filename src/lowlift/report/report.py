@@ -19,25 +19,18 @@ from lowlift.figures import (
     legend,
     panel_svg,
 )
-from lowlift.guarantees import stopped_note
+from lowlift.figures.page import Table, render
+from lowlift.guarantees import ends_of, promise_in_full, stopped_note
 from lowlift.measures import bayes_vulnerability
 from lowlift.report import lifts, limits, outputs, tradeoffs
-from lowlift.report.notions import ends_of, notions
-from lowlift.report.provenance import Made, provenance_of
+from lowlift.report.notions import notions
+from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
-from lowlift.report.records import Limit, Number, Origin, Point, Publication, Table, Verdict
-from lowlift.report.verdicts import (
-    curve_verdict,
-    numbers_of,
-    promise_in_full,
-    verdict_of,
-    with_uncovered,
-)
-from lowlift.report.wording import percent
+from lowlift.report.records import Limit, Number, Origin, Point, Publication, Verdict
+from lowlift.report.verdicts import curve_verdict, verdict_of
 from lowlift.rounding import percent_at_most
 from lowlift.sampling import LiftIntervals
-
-__all__ = ["Report"]
+from lowlift.wording import percent
 
 
 def _now() -> str:
@@ -144,14 +137,12 @@ class Report:
 
     @cached_property
     def holds(self) -> bool:
-        """Whether every exact audit holds: of what is published, and of each sensitive column.
-
-        And nothing was published beside that the bound does not cover.
-        """
-        return self._is_satisfied and not self.uncovered
+        """Whether `is_satisfied`, and the bound covers all that was published."""
+        return self.is_satisfied and not self.uncovered
 
     @cached_property
-    def _is_satisfied(self) -> bool:
+    def is_satisfied(self) -> bool:
+        """Whether every exact audit holds: of what is published, and of each sensitive column."""
         parts = (self.subject, *(part for _, part in self.columns))
         return all(part.is_certified and part.is_satisfied for part in parts)
 
@@ -173,20 +164,7 @@ class Report:
         """
         if self.is_curve:
             raise InvalidInput("a trade-off has no public form: every point tells of S by X.")
-        return public_of(
-            self.subject,
-            self.encoded,
-            self._made,
-            title=self.title,
-            holds=self._is_satisfied,
-            origin=self.origin,
-            publication=self.publication,
-            round_to=max(self.round_to, 0.01),
-        )
-
-    @property
-    def _made(self) -> Made:
-        return Made(self.mechanism, self.reason, self.made_at)
+        return public_of(self)
 
     @property
     def guesses(self) -> tuple[float, float]:
@@ -208,18 +186,7 @@ class Report:
     @cached_property
     def verdict(self) -> Verdict:
         """The verdict in a word and a sentence."""
-        names = self.origin.released if self.origin else ()
-        if self.is_curve:
-            return curve_verdict(self.raw, names, len(self.points))
-        numbers = numbers_of(
-            self.raw,
-            self.published,
-            share_changed=self.encoded.share_changed if self.encoded else 0.0,
-            upper_bound=self.upper_bound,
-            guesses=self.guesses,
-        )
-        found = verdict_of(self.raw, self.published, self._is_satisfied, names, numbers)
-        return with_uncovered(found, self.uncovered)
+        return curve_verdict(self) if self.is_curve else verdict_of(self)
 
     @property
     def promise(self) -> str:
@@ -228,16 +195,13 @@ class Report:
 
     @property
     def adversary(self) -> str:
-        """Against whom the promise is."""
+        """The reader against whom the promise holds."""
         return limits.ADVERSARY
 
     @cached_property
     def limits(self) -> tuple[Limit, ...]:
         """What is not promised."""
-        scope = limits.Scope(
-            self.subject, self.intervals, self.columns, self.origin, self.publication
-        )
-        return limits.limits_of(scope, is_release=self.is_release)
+        return limits.limits_of(self)
 
     @cached_property
     def words(self) -> Table | None:
@@ -251,7 +215,7 @@ class Report:
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
-        """What of X survives."""
+        """How much of X is kept."""
         if self.encoded is None:
             return ()
         found = [Number("Information kept (NMI)", percent(min(1.0, self.encoded.nmi)))]
@@ -273,7 +237,7 @@ class Report:
     @cached_property
     def provenance(self) -> tuple[Number, ...]:
         """Parameters, versions, time, hashes, draws."""
-        return provenance_of(self.subject, self.encoded, self._made, self.origin, self.publication)
+        return provenance_of(self)
 
     # Pictures, drawn when asked for.
 
@@ -342,15 +306,22 @@ class Report:
         return bar_chart_svg(**shares._asdict(), title=title, salt=self.salt)
 
     @property
-    def _mark(self) -> tradeoffs.Mark | None:
+    def _mark(self) -> Point | None:
+        """The release as a point of the curve."""
         if self.encoded is None:
             return None
         found, criterion = self.encoded.release.audit, self.encoded.release.criterion
-        bound = math.nan if self.upper_bound is None else self.upper_bound
-        leaks = found.min_lift_leakage, found.max_lift_leakage
-        epsilon = tradeoffs.epsilon_of(criterion)
-        return tradeoffs.Mark(
-            self.mechanism, epsilon, found.nmi, bound, *leaks, holds=self._is_satisfied
+        return Point(
+            self.mechanism,
+            str(criterion),
+            tradeoffs.split_of(criterion),
+            tradeoffs.epsilon_of(criterion),
+            found.nmi,
+            math.nan if self.upper_bound is None else self.upper_bound,
+            found.min_lift_leakage,
+            found.max_lift_leakage,
+            self.is_satisfied,
+            math.nan,
         )
 
     @cached_property
@@ -373,3 +344,23 @@ class Report:
     def mechanisms(self) -> Table | None:
         """The mechanisms side by side; None without points."""
         return tradeoffs.side_by_side(self.points, self._mark) if self.points else None
+
+
+def page(report: Report, *, is_public: bool = False) -> str:
+    """Return a report as one HTML page without anything from outside.
+
+    Parameters
+    ----------
+    report
+        The facts.
+    is_public
+        Whether to leave out everything of S by X, counts and the input's hash; see
+        `Report.public`.
+
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib or jinja2.
+    """
+    facts = report.public if is_public else report
+    return render("lowlift.report", "report.html", report=facts, is_public=is_public)

@@ -1,4 +1,4 @@
-"""How a browser gets in: by a link that works once, or by the password."""
+"""Access control: links that work once, and the password."""
 
 import asyncio
 import hashlib
@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from lowlift.web.limits import Limits
-
-__all__ = ["Access", "Client", "TooManyGuesses"]
 
 #: Seconds that a link is good.
 _LINK_SECONDS = 600.0
@@ -39,7 +37,7 @@ class _Guesser:
     n_wrong: int = 0
 
 
-class Access:
+class AccessControl:
     """The links that were given out, and the password.
 
     A client has one guess at a time, and waits after a wrong one. Guesses of different clients do

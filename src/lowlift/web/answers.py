@@ -6,9 +6,7 @@ from lowlift.web.jobs import Job
 from lowlift.web.pages import search_svg, show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import Setting
-from lowlift.web.words import said
-
-__all__ = ["PATIENCE", "drawn", "finished", "inspect", "part_of", "progress_of", "working"]
+from lowlift.web.words import message_of
 
 #: Seconds that a page waits for an answer before it shows the work instead.
 PATIENCE = 1.0
@@ -50,7 +48,7 @@ async def part_of(session: Session, setting: Setting, again: str) -> str | work.
     try:
         job = await answered(session, setting)
     except LowliftError as error:
-        return show("problem.html", message=said(error))
+        return show("problem.html", message=message_of(error))
     if job.is_running:
         title = "Searching" if job.steps else "Working"
         found = await _raw(session, setting) if job is session.compiling else ""

@@ -14,17 +14,15 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from lowlift.errors import LowliftError
-from lowlift.web import following, jobs, publishing, routes, visitors, warm
-from lowlift.web.access import Access
+from lowlift.web import jobs, routes, visitors, work
+from lowlift.web.access import AccessControl
 from lowlift.web.connections import Connections
 from lowlift.web.guard import Guard
-from lowlift.web.house import House, NotIn
 from lowlift.web.limits import Limits
 from lowlift.web.pages import show
 from lowlift.web.sessions import Sessions, SessionTable
-from lowlift.web.words import said
-
-__all__ = ["create_app"]
+from lowlift.web.visitors import AppState, NotIn
+from lowlift.web.words import message_of
 
 #: Some versions of FastAPI report requests to whom the environment names.
 _SILENT: Any = dict.fromkeys(
@@ -34,7 +32,7 @@ _SILENT: Any = dict.fromkeys(
 
 def create_app(
     folder: Path,
-    access: Access,
+    access: AccessControl,
     *,
     given: SessionTable | None = None,
     hosts: frozenset[str],
@@ -44,27 +42,15 @@ def create_app(
 ) -> Any:
     """Return the application.
 
-    Parameters
-    ----------
-    folder
-        An empty private folder; whoever made it removes it.
-    access
-        Who gets in.
-    given
-        The table that was named at the start.
-    hosts, scheme
-        As browsers say them; see `Guard`.
-    limits
-        Of requests, passwords and tabs.
-    connections
-        Those of the server: the application's clock ends the late ones.
+    `folder` is empty and private; whoever made it removes it. `given` is the table that was named
+    at the start. For `hosts` and `scheme` see `Guard`. A timer ends the late ones of `connections`.
     """
     sessions = Sessions(folder, given)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         jobs.prepare()
-        sessions.compile(warm.compile_all)
+        sessions.compile(work.compile_all)
         clock = asyncio.create_task(_sweep(sessions, connections, limits))
         yield
         clock.cancel()
@@ -78,8 +64,8 @@ def create_app(
         lifespan=lifespan,
         telemetry=_SILENT,
     )
-    app.state.house = House(access, sessions, limits, scheme == "https")
-    for part in (visitors, routes, publishing, following):
+    app.state.shared = AppState(access, sessions, limits, scheme == "https")
+    for part in (visitors, routes):
         app.include_router(part.router)
     static = str(resources.files("lowlift.web") / "static")
     app.mount("/static", StaticFiles(directory=static), name="static")
@@ -99,7 +85,7 @@ async def _sweep(sessions: Sessions, connections: Connections, limits: Limits) -
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return _problem(request, said(error), 422)
+    return _problem(request, message_of(error), 422)
 
 
 async def _incomplete(request: Request, _: Exception) -> Response:
@@ -117,7 +103,7 @@ async def _ours(request: Request, _: Exception) -> Response:
 
 
 async def _not_in(request: Request, _: Exception) -> Response:
-    if request.app.state.house.access.has_password and request.method == "GET":
+    if request.app.state.shared.access.has_password and request.method == "GET":
         return RedirectResponse("/login", 303)
     return HTMLResponse(show("closed.html"), 401)
 

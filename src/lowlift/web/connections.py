@@ -1,4 +1,4 @@
-"""Connections with deadlines: who has not sent a whole request in time is cut off.
+"""Connections with deadlines: a client that does not send its request in time is cut off.
 
 uvicorn closes a connection that is idle after an answer, and no other one.
 """
@@ -12,17 +12,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lowlift.web.limits import Limits
 
-__all__ = ["Connection", "Connections", "Loop"]
-
 
 class Connections:
-    """The open connections of a server.
-
-    Parameters
-    ----------
-    limits
-        How many, and how long each may take.
-    """
+    """The open connections of a server: limited in number and in the time that each may take."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -79,7 +71,7 @@ class Connection(H11Protocol):
         self.kept_in.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Forget the connection."""
         self.kept_in.remove(self)
         super().connection_lost(exc)
 

@@ -1,4 +1,4 @@
-"""Who may talk to the server: its own pages, under its own name; and what they may load."""
+"""Middleware: refuses requests of other sites, limits their size, sets security headers."""
 
 import asyncio
 import contextlib
@@ -10,10 +10,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from lowlift.web.limits import Limits
-from lowlift.web.places import place_of
 from lowlift.web.sessions import Sessions
-
-__all__ = ["Guard", "cookie_name"]
+from lowlift.web.words import redacted
 
 _Message = MutableMapping[str, Any]
 _App = Callable[..., Awaitable[None]]
@@ -47,18 +45,7 @@ class Guard:
     - Every answer carries the content-security policy and is not stored.
     - An error of ours is logged by its kind and place: its text may hold data.
 
-    Parameters
-    ----------
-    app
-        What is guarded.
-    hosts
-        Names with ports, as browsers send them.
-    scheme
-        "http" or "https".
-    limits
-        Of requests.
-    sessions
-        Who is let in already.
+    `hosts` are names with ports, as browsers send them; `scheme` is "http" or "https".
     """
 
     def __init__(
@@ -94,7 +81,7 @@ class Guard:
         except ClientDisconnect:
             pass  # whoever asked is gone
         except Exception as error:  # noqa: BLE001 (answered already; its text may hold data)
-            _LOG.error(place_of(error))
+            _LOG.error(redacted(error))
 
     def _refusal(self, headers: Headers, method: str, path: str) -> str:
         """Return why a request is refused; empty when it is not."""

@@ -1,6 +1,6 @@
-"""Work in processes of its own: started in milliseconds, watched, stopped.
+"""Jobs: each runs in a process of its own, reports progress, and can be stopped.
 
-Each job is one process, forked from a server that has everything loaded (`warm`).
+Each job is one process, forked from a server that has everything loaded (`preload`).
 It sends progress and one outcome; it ends when asked to, and when whoever started it is gone.
 """
 
@@ -20,13 +20,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from lowlift.errors import LowliftError
-from lowlift.web.places import place_of
-from lowlift.web.words import said
-
-__all__ = ["Job", "Tell", "prepare"]
+from lowlift.web.words import message_of, redacted
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["lowlift.web.forking"])
+_context.set_forkserver_preload(["lowlift.web.preload"])
 #: Seconds that a process gets to end by itself.
 _PATIENCE = 0.5
 #: Seconds before the fork server is asked again.
@@ -45,14 +42,8 @@ Tell: TypeAlias = Callable[[Any], bool]
 class Job:
     """One piece of work and where it stands.
 
-    Parameters
-    ----------
-    function
-        Of a module, called with `arguments` and a `Tell` in the process.
-    arguments
-        What it works on; pickled.
-    folder
-        Where its temporary files go, in a folder of their own, which is removed when it ends.
+    The process calls `function`, of a module, with the pickled `arguments` and a `Tell`. Its
+    temporary files go into a folder of their own under `folder`, which is removed when it ends.
     """
 
     def __init__(
@@ -115,7 +106,7 @@ class Job:
             await asyncio.wait_for(self._changed.wait(), seconds)
 
     def stop(self) -> None:
-        """Ask for the best so far."""
+        """Ask the function to end with the best result so far."""
         with contextlib.suppress(OSError, ValueError):
             self._pipe.send("stop")
 
@@ -173,12 +164,9 @@ class Job:
         self._wake()
 
     def _finish(self, kind: str, content: Any) -> None:
-        if not self.is_running:
-            return
-        if kind == "done":
-            self._settle("done", content, "")
-        else:
-            self._settle(kind, None, str(content))
+        if self.is_running:
+            is_done = kind == "done"
+            self._settle(kind, content if is_done else None, "" if is_done else str(content))
 
     def _settle(self, state: str, result: Any, error: str) -> None:
         self.state, self.result, self.error = state, result, error
@@ -200,7 +188,7 @@ def prepare() -> None:
 def _work(
     function: Callable[..., Any], arguments: tuple[Any, ...], folder: str, pipe: Connection
 ) -> None:
-    """Run in the process."""
+    """Run the function of a job in its process and send the outcome."""
     tempfile.tempdir = folder
     os.umask(0o077)
     os.nice(5)  # pages come first
@@ -215,13 +203,13 @@ def _work(
     try:
         outcome = ("done", function(*arguments, tell))
     except LowliftError as error:
-        outcome = ("refused", said(error))
+        outcome = ("refused", message_of(error))
     except MemoryError:
         outcome = ("refused", "this needs more memory than there is. Use fewer columns or rows.")
     except OSError as error:
         outcome = ("refused", f"a file could not be read or written: {error.strerror}.")
     except Exception as error:  # noqa: BLE001 (its text may hold data: the kind alone is told)
-        outcome = ("failed", f"this went wrong on our side: {place_of(error)}.")
+        outcome = ("failed", f"this went wrong on our side: {redacted(error)}.")
     with contextlib.suppress(OSError):
         pipe.send(outcome)
 

@@ -1,10 +1,8 @@
-"""How much the server takes, from how many, and how long it waits."""
+"""The limits of the server: sizes, numbers and seconds."""
 
 from dataclasses import dataclass, fields
 
 from lowlift.errors import InvalidInput
-
-__all__ = ["Limits"]
 
 
 @dataclass(frozen=True, kw_only=True)

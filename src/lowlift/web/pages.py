@@ -9,8 +9,6 @@ from markupsafe import Markup
 from lowlift.figures.page import environment_of, render
 from lowlift.rounding import ceiling
 
-__all__ = ["bound", "one_line", "search_svg", "sentence", "show"]
-
 
 def show(template: str, **context: Any) -> str:
     """Return a page or a part of one."""

@@ -1,38 +1,43 @@
 """The pages: each address shows one state; what takes long is a job that the page listens to."""
 
+import asyncio
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncIterator, Sequence
 from importlib import resources
-from typing import Annotated
-from urllib.parse import urlencode
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlencode
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, HTTPException, Request
 from fastapi.responses import (
+    FileResponse,
     HTMLResponse,
     RedirectResponse,
     Response,
+    StreamingResponse,
 )
 
 from lowlift.datasets import write_titanic
 from lowlift.errors import InvalidInput, LowliftError
 from lowlift.web import uploads, work
-from lowlift.web.answers import PATIENCE, drawn, finished, inspect, part_of, working
-from lowlift.web.pages import show
+from lowlift.web.answers import PATIENCE, drawn, finished, inspect, part_of, progress_of, working
+from lowlift.web.jobs import Job
+from lowlift.web.pages import one_line, show
 from lowlift.web.sessions import Session, SessionTable
 from lowlift.web.settings import MOST_PINNED, Setting, pinned_of, shortest
-from lowlift.web.visitors import InHouse, InSession, Token, check_token
-from lowlift.web.words import said
+from lowlift.web.visitors import InSession, InState, Token, check_token
+from lowlift.web.words import message_of
 from lowlift.workflow import CRITERIA, MECHANISMS
 
-__all__ = ["router"]
-
 router = APIRouter()
+#: The least seconds between two events of a job, and the most.
+_PAUSE, _HEARTBEAT = 0.15, 2.0
 
 
 @router.get("/")
-async def start(session: InSession, house: InHouse) -> Response:
+async def start(session: InSession, state: InState) -> Response:
     """Choose or upload a table."""
-    return HTMLResponse(_start(session, house.limits.upload_bytes))
+    return HTMLResponse(_start(session, state.limits.upload_bytes))
 
 
 def _start(session: Session, limit: int, message: str = "") -> str:
@@ -40,10 +45,10 @@ def _start(session: Session, limit: int, message: str = "") -> str:
 
 
 @router.post("/upload")
-async def upload(request: Request, session: InSession, house: InHouse) -> Response:
-    """Take a table."""
+async def upload(request: Request, session: InSession, state: InState) -> Response:
+    """Store an uploaded table."""
     key, folder = session.new_folder()
-    limit = house.limits.upload_bytes
+    limit = state.limits.upload_bytes
     try:
         kind = request.headers.get("content-type", "")
         found = await uploads.receive(request.stream(), kind, folder, limit)
@@ -58,7 +63,7 @@ async def upload(request: Request, session: InSession, house: InHouse) -> Respon
         shutil.rmtree(folder, ignore_errors=True)
         if not isinstance(error, LowliftError | OSError):
             raise
-        fault = said(error)
+        fault = message_of(error)
         if isinstance(error, OSError):
             fault = f"the file could not be kept: {error.strerror}."
         return HTMLResponse(_start(session, limit, fault), 422)
@@ -67,7 +72,7 @@ async def upload(request: Request, session: InSession, house: InHouse) -> Respon
 
 @router.post("/demo")
 async def demo(session: InSession, token: Token) -> Response:
-    """Offer the table of the Titanic."""
+    """Add the table of the Titanic to the session."""
     check_token(session, token)
     key, folder = session.new_folder()
     path = folder / "titanic.csv"
@@ -103,7 +108,7 @@ async def look(request: Request, session: InSession) -> Response:
         setting, fault = Setting.of(query), ""
     except InvalidInput as error:
         # The form shows what can be shown; the result says what is wrong.
-        setting, fault = Setting(request.query_params.get("table", "")), said(error)
+        setting, fault = Setting(request.query_params.get("table", "")), message_of(error)
     if is_part:
         part, line = await _result(session, setting, pinned, fault)
         address = f"/look?{setting.query}{_pins(pinned)}"
@@ -219,3 +224,107 @@ async def compared(request: Request, session: InSession) -> Response:
     if not isinstance(part, str):
         part = show("compared.html", answer=part, setting=setting)
     return HTMLResponse(part)
+
+
+@router.post("/publish")
+async def publish(
+    session: InSession,
+    token: Token,
+    setting: Annotated[str, Form()],
+    form: Annotated[str, Form()] = "csv",
+    keep: Annotated[list[str], Form()] = [],  # noqa: B006 (FastAPI copies it)
+    round_to: Annotated[str, Form()] = "",
+    again: Annotated[str, Form()] = "",
+) -> Response:
+    """Write the safe table and what belongs to it."""
+    check_token(session, token)
+    chosen = Setting.of(parse_qsl(setting))
+    table = session.table(chosen.table)
+    answer = await finished(session, chosen)
+    if form not in {"csv", "parquet"}:
+        raise InvalidInput("the safe table is written as csv or parquet.")
+    step = None
+    if round_to:
+        try:
+            step = float(round_to)
+        except ValueError as error:
+            raise InvalidInput("rounding must be a number between 0.000001 and 0.5.") from error
+
+    def begin() -> tuple[Any, ...]:
+        folder = session.new_folder_of(chosen.table)
+        stem = uploads.safe_name(table.name).rsplit(".", maxsplit=1)[0]
+        target = folder / f"{stem}-safe.{form}"
+        given = table.source, table.engine, answer.design, target
+        return work.publish, *given, tuple(keep), step
+
+    asked = (chosen, table.version, tuple(keep), form, step)
+    job = session.publish(chosen.table, asked, bool(again), begin)
+    return RedirectResponse(f"/published/{job.id}", 303)
+
+
+@router.get("/published/{identity}")
+async def published(request: Request, identity: str, session: InSession) -> Response:
+    """Show what was written, once it is."""
+    job = session.by_id(identity)
+    job.last_seen = time.monotonic()
+    is_part = request.headers.get("hx-request") == "true"
+    if not await job.wait(PATIENCE):
+        part = working(session, job, "Writing the safe table", f"/published/{identity}")
+    elif job.state != "done" or not isinstance(job.result, work.Published):
+        part = show("problem.html", message=job.error or "nothing was published.")
+    else:
+        part = show("files.html", job=job, found=job.result, made=job.result.made)
+    return HTMLResponse(part if is_part else show("published.html", part=part))
+
+
+@router.get("/download/{identity}/{name}")
+async def download(identity: str, name: str, session: InSession) -> Response:
+    """Send one of the files that were written."""
+    job = session.by_id(identity)
+    if not isinstance(job.result, work.Published) or name not in job.result.files:
+        raise HTTPException(404)
+    path = job.result.files[name]
+    return FileResponse(path, filename=path.name, content_disposition_type="attachment")
+
+
+@router.get("/jobs/{identity}/events")
+async def events(identity: str, session: InSession) -> Response:
+    """Send how far a job is, until it is done; a job with a listener is not ended."""
+    return StreamingResponse(_stream(session.by_id(identity)), media_type="text/event-stream")
+
+
+@router.get("/compiling")
+async def compiling(session: InSession) -> Response:
+    """Send how far the compilation is."""
+    if session.compiling is None:
+        raise HTTPException(404)
+    return StreamingResponse(_stream(session.compiling), media_type="text/event-stream")
+
+
+async def _stream(job: Job) -> AsyncIterator[str]:
+    job.listeners += 1
+    try:
+        while job.is_running:
+            yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+            await job.change(_HEARTBEAT)
+            await asyncio.sleep(_PAUSE)
+        if job.state == "cancelled":
+            yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+        yield f"event: {'end' if job.state == 'cancelled' else 'done'}\ndata: -\n\n"
+    finally:
+        job.listeners -= 1
+        job.last_seen = time.monotonic()
+
+
+@router.post("/jobs/{identity}/{verb}")
+async def end(identity: str, verb: str, session: InSession, token: Token) -> Response:
+    """Stop a search with the best so far, or cancel it."""
+    check_token(session, token)
+    job = session.by_id(identity)
+    if verb == "stop":
+        job.stop()
+    elif verb == "cancel":
+        job.cancel()
+    else:
+        raise HTTPException(404)
+    return Response(status_code=204)

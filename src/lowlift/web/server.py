@@ -1,4 +1,4 @@
-"""Start the server: where it listens, who gets in, and what it leaves behind (nothing)."""
+"""Start the server at an address, announce its link, and remove its files at the end."""
 
 import asyncio
 import contextlib
@@ -19,8 +19,6 @@ from typing import Any
 
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.web.limits import Limits
-
-__all__ = ["Address", "Limits", "serve"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LEAST_PASSWORD = 12
@@ -135,7 +133,7 @@ def serve(
     try:
         import uvicorn
 
-        from lowlift.web.access import Access
+        from lowlift.web.access import AccessControl
         from lowlift.web.app import create_app
         from lowlift.web.connections import Connections, Loop
         from lowlift.web.sessions import SessionTable
@@ -155,7 +153,7 @@ def serve(
     given = None if source is None else _given(source, engine, SessionTable)
     with _bound(address) as listening, tempfile.TemporaryDirectory(prefix="lowlift-web-") as name:
         port = listening.getsockname()[1]
-        access, url = Access(address.password, limits), address.url(port)
+        access, url = AccessControl(address.password, limits), address.url(port)
         connections = Connections(limits)
         app = create_app(
             Path(name),

@@ -1,4 +1,4 @@
-"""Whose tables and jobs these are: one session a browser, its files in one private folder."""
+"""Sessions: the tables, the jobs and the private folder of each browser."""
 
 import contextlib
 import hmac
@@ -14,8 +14,6 @@ from typing import Any
 from lowlift.errors import InvalidInput
 from lowlift.web.jobs import Job
 from lowlift.web.settings import Setting
-
-__all__ = ["Session", "SessionTable", "Sessions"]
 
 _MOST_JOBS, _MOST_RUNNING, _MOST_SESSIONS = 48, 8, 32
 #: States of jobs that wrote nothing.
@@ -123,16 +121,8 @@ class Session:
     ) -> Job:
         """Return the job that publishes a table; its result stays until the table is removed.
 
-        Parameters
-        ----------
-        table
-            Its id.
-        key
-            What is asked for: the same is not drawn twice.
-        is_again
-            Whether the table may be drawn from once more.
-        work
-            Returns the function of a new job and its arguments.
+        `key` is what is asked for: the same is not drawn twice. `is_again` allows to draw from the
+        table once more. `work` returns the function of a new job and its arguments.
 
         Raises
         ------
@@ -162,7 +152,7 @@ class Session:
 
     @property
     def jobs(self) -> list[Job]:
-        """All jobs that are known."""
+        """All jobs, those that publish included."""
         published = (job for made in self.publications.values() for job in made.values())
         return [*self._jobs.values(), *published]
 
@@ -197,7 +187,7 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Whether work is going on."""
+        """Whether a job runs."""
         return any(job.is_running for job in self.jobs)
 
     def close(self) -> None:

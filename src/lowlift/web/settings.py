@@ -12,8 +12,6 @@ from lowlift.tables.bins import as_bins_by_name
 from lowlift.tables.columns import MISSING
 from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
 
-__all__ = ["ENCODINGS", "MOST_PINNED", "MOST_SECONDS", "SINGLE", "Setting", "pinned_of", "shortest"]
-
 #: Criteria with one budget, which lambda does not divide.
 SINGLE = frozenset({"lip", "ldp", "max-lift"})
 #: Empty: the mechanism's own.

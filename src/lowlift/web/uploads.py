@@ -7,8 +7,6 @@ from typing import Any
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["Upload", "receive", "safe_name"]
-
 _ENDINGS = (".csv", ".parquet")
 _MOST_FIELDS, _MOST_FIELD = 16, 64 * 1024
 
@@ -40,7 +38,7 @@ class Upload:
         self._value += data[start:end]
 
     def on_header_end(self) -> None:
-        """Keep a header."""
+        """Store a header."""
         self._headers[self._header.decode("latin-1").lower()] = self._value
         self._header = self._value = b""
 
@@ -79,7 +77,7 @@ class Upload:
             self.fields[self._name] = self._content.decode("utf-8", "replace")
 
     def too_large(self) -> None:
-        """Stop keeping the file."""
+        """Refuse the rest of the file."""
         self.fault = self.fault or (
             f"a file must have at most {self._limit // 2**20:,} MB. Use Parquet, fewer columns, or "
             "start lowlift web with the table's path or a larger upload limit."

@@ -1,36 +1,49 @@
-"""Getting in: the link that works once, the password; and whose session a request belongs to."""
+"""Log-in by a link that works once or by the password, and the session of a request."""
 
 import hmac
 import secrets
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from lowlift.web.access import TooManyGuesses
+from lowlift.web.access import AccessControl, TooManyGuesses
 from lowlift.web.guard import cookie_name
-from lowlift.web.house import House, NotIn
+from lowlift.web.limits import Limits
 from lowlift.web.pages import show
-from lowlift.web.sessions import Session
-
-__all__ = ["InHouse", "InSession", "Token", "check_token", "router"]
+from lowlift.web.sessions import Session, Sessions
 
 router = APIRouter()
 _WRONG = "This is not the password."
 _TOO_MANY = "Too many passwords are being tried. Wait a few seconds, then try again."
 
 
-def _house(request: Request) -> House:
-    found: House = request.app.state.house
+class NotIn(Exception):
+    """A request without a session."""
+
+
+@dataclass(frozen=True, eq=False)
+class AppState:
+    """What all requests share: access control, sessions and limits."""
+
+    access: AccessControl
+    sessions: Sessions
+    limits: Limits
+    is_secure: bool
+
+
+def _state(request: Request) -> AppState:
+    found: AppState = request.app.state.shared
     return found
 
 
-InHouse = Annotated[House, Depends(_house)]
+InState = Annotated[AppState, Depends(_state)]
 Token = Annotated[str, Form()]
 
 
-def _session(request: Request, house: InHouse) -> Session:
-    found = house.sessions.find(request.cookies.get(cookie_name(request), ""))
+def _session(request: Request, state: InState) -> Session:
+    found = state.sessions.find(request.cookies.get(cookie_name(request), ""))
     if found is None:
         raise NotIn
     return found
@@ -46,51 +59,51 @@ def check_token(session: Session, token: str) -> None:
 
 
 @router.get("/open")
-async def open_by_link(request: Request, house: InHouse, token: str = "") -> Response:
-    """Let a browser in by its link.
+async def open_by_link(request: Request, state: InState, token: str = "") -> Response:
+    """Start a session for a browser that has a link.
 
     The page leads on by itself: a redirect would still count as coming from elsewhere, and the
     browser would keep the cookie back.
     """
-    if not house.access.opens_by_link(token):
+    if not state.access.opens_by_link(token):
         return HTMLResponse(show("closed.html"), 403)
-    return _let_in(request, house, HTMLResponse(show("welcome.html")))
+    return _let_in(request, state, HTMLResponse(show("welcome.html")))
 
 
 @router.get("/login")
-async def login_page(request: Request, house: InHouse) -> Response:
+async def login_page(request: Request, state: InState) -> Response:
     """Ask for the password."""
-    if not house.access.has_password:
+    if not state.access.has_password:
         raise HTTPException(404)
     proof = secrets.token_urlsafe(24)
     answer = HTMLResponse(show("login.html", token=proof, message=""))
-    _set(answer, cookie_name(request, "lowlift-login"), proof, house)
+    _set(answer, cookie_name(request, "lowlift-login"), proof, state)
     return answer
 
 
 @router.post("/login")
 async def login(
-    request: Request, house: InHouse, token: Token, password: Annotated[str, Form()] = ""
+    request: Request, state: InState, token: Token, password: Annotated[str, Form()] = ""
 ) -> Response:
-    """Let a browser in by the password."""
+    """Start a session for a browser that has the password."""
     proof = request.cookies.get(cookie_name(request, "lowlift-login"), "")
     if not proof or not hmac.compare_digest(proof.encode(), token.encode()):
         raise HTTPException(403)
     client = request.client.host if request.client else "", proof
     try:
-        if await house.access.opens_by_password(client, password):
-            return _let_in(request, house, RedirectResponse("/", 303))
+        if await state.access.opens_by_password(client, password):
+            return _let_in(request, state, RedirectResponse("/", 303))
         message, status = _WRONG, 403
     except TooManyGuesses:
         message, status = _TOO_MANY, 429
     return HTMLResponse(show("login.html", token=proof, message=message), status)
 
 
-def _let_in(request: Request, house: House, answer: Response) -> Response:
-    cookie = house.sessions.start(request.cookies.get(cookie_name(request), ""))
-    _set(answer, cookie_name(request), cookie, house)
+def _let_in(request: Request, state: AppState, answer: Response) -> Response:
+    cookie = state.sessions.start(request.cookies.get(cookie_name(request), ""))
+    _set(answer, cookie_name(request), cookie, state)
     return answer
 
 
-def _set(answer: Response, name: str, value: str, house: House) -> None:
-    answer.set_cookie(name, value, httponly=True, samesite="strict", secure=house.is_secure)
+def _set(answer: Response, name: str, value: str, state: AppState) -> None:
+    answer.set_cookie(name, value, httponly=True, samesite="strict", secure=state.is_secure)

@@ -1,12 +1,12 @@
-"""What to do about an error, in the words of the pages."""
+"""Errors as the pages and the log may show them."""
 
+import traceback
 from collections.abc import Mapping
+from pathlib import Path
 
 from lowlift.errors import LowliftError
 
-__all__ = ["ADVICE", "said"]
-
-#: By the keys of `lowlift.errors.ADVICE`.
+#: What to do about an error, by the keys of `lowlift.errors.ADVICE`.
 ADVICE: Mapping[str, str] = {
     "bins": "Write them under its name, such as {example}; other forms: {forms}.",
     "design": "Design one on a table first.",
@@ -20,6 +20,19 @@ ADVICE: Mapping[str, str] = {
 }
 
 
-def said(error: BaseException) -> str:
-    """Return what an error says on a page."""
+def message_of(error: BaseException) -> str:
+    """Return the text of an error for a page, with the advice that fits the page."""
     return error.said(ADVICE) if isinstance(error, LowliftError) else str(error)
+
+
+def redacted(error: BaseException) -> str:
+    """Return the kind of an error and the line that raised it; its text may hold data.
+
+    Examples
+    --------
+    >>> redacted(KeyError("a secret"))
+    'KeyError'
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    kind = type(error).__name__
+    return f"{kind} at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else kind

@@ -1,6 +1,8 @@
 """What jobs do, each in a process of its own: call the workflow, and draw what it gives."""
 
 import hashlib
+import os
+import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,29 +15,20 @@ from lowlift.figures.page import render
 from lowlift.files import write_text
 from lowlift.guarantees import MORE_TIME, stopped_note
 from lowlift.joint import Joint
+from lowlift.kernels.compilation import observe, prepare
 from lowlift.report import Report, page
-from lowlift.report.wording import percent
 from lowlift.web.jobs import Tell
-from lowlift.web.places import place_of
 from lowlift.web.settings import MOST_SECONDS, Setting
+from lowlift.web.words import redacted
+from lowlift.wording import percent
 from lowlift.workflow import Asked, Design, Found, Options, Point, Sanitized, Spec
-
-__all__ = [
-    "Answer",
-    "Counted",
-    "Drawn",
-    "Published",
-    "answer",
-    "count",
-    "curve",
-    "inspect",
-    "pictures",
-    "publish",
-    "raw",
-]
 
 #: Where the reports of a publication are, beside its other files.
 REPORT, PUBLIC_REPORT = "report.html", "public-report.html"
+#: The parts that `compile_all` compiles.
+KERNELS = ("merging", "partitions", "pairs", "search")
+#: The process that imported this module: for jobs, the server that they were forked from.
+_FORK_SERVER = os.getpid()
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +65,16 @@ class Published:
     files: dict[str, Path]
     #: What to know before codebook and public report are published.
     warnings: tuple[str, ...]
+
+
+def compile_all(tell: Tell) -> None:
+    """Compile the kernels and signal the fork server to load them; steps are (done, of, 0)."""
+    try:
+        with observe(lambda done, total: tell((done, total, 0))):
+            prepare(*KERNELS)
+    finally:
+        if os.getppid() == _FORK_SERVER:
+            os.kill(_FORK_SERVER, signal.SIGUSR1)
 
 
 def inspect(source: Any, engine: str | None, tell: Tell) -> tuple[int, tuple[Found, ...]]:
@@ -170,5 +173,5 @@ def publish(
                 files[name.removesuffix(".html")] = path
             warnings = (*warnings, *report.public.warnings)
         except Exception as error:  # noqa: BLE001 (the table is written, not to be drawn again)
-            warnings = (*warnings, f"there is no report: {place_of(error)}.")
+            warnings = (*warnings, f"there is no report: {redacted(error)}.")
     return Published(written, files, tuple(dict.fromkeys(warnings)))

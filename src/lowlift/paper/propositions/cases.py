@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from lowlift.paper.propositions.measures import Bools, Cases, Ints, Table
-
-__all__ = ["SHAPES", "published", "random_cases"]
+from lowlift.arrays import Bools, Ints
+from lowlift.paper.propositions.measures import Cases, Table
 
 #: Few symbols show what is false; 1(2) needs three values of S and of Y (it holds for two).
 SHAPES = ((2, 2), (2, 3), (3, 3), (3, 4), (4, 4), (4, 6), (5, 17))

@@ -1,22 +1,40 @@
 """Every inequality tried on random cases: how each fared, and a counter-example where it fails."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
+from lowlift.criteria import ALIP, LDP
 from lowlift.errors import InvalidInput
+from lowlift.joint import Joint
+from lowlift.mechanisms.watchdog import watchdog
 from lowlift.paper.propositions.cases import SHAPES, published, random_cases
-from lowlift.paper.propositions.enclosures import exact_slack, middle
-from lowlift.paper.propositions.inequalities import INEQUALITIES, Inequality
-from lowlift.paper.propositions.known import ONE_RISKY_SYMBOL, WORSE_PARTNER
-from lowlift.paper.propositions.measures import Cases, Exact
-from lowlift.paper.propositions.watchdogs import kept, kept_more, told
+from lowlift.paper.propositions.enclosures import (
+    DOUBT,
+    LEAST,
+    Enclosure,
+    Number,
+    exact_slack,
+    log,
+)
+from lowlift.paper.propositions.inequalities import (
+    INEQUALITIES,
+    Inequality,
+    exact_sides,
+    slacks,
+)
+from lowlift.paper.propositions.measures import Cases, Exact, Table
 
-__all__ = ["Claim", "try_propositions"]
+#: Counter-examples to Proposition 2, as counts, epsilon and lambda. The first: LDP publishes both
+#: symbols, ALIP randomises the first, alone, which changes nothing. The second: X_H is one symbol
+#: for LDP and two for ALIP; the one takes a large symbol in.
+ONE_RISKY_SYMBOL = (((2, 9), (1, 9)), 0.6, 0.5)
+WORSE_PARTNER = (((5, 4, 2, 1), (4, 6, 1, 4)), 1.0, 0.5)
 
 
 @dataclass(frozen=True)
@@ -91,10 +109,10 @@ def _tried(inequality: Inequality, batches: Sequence[Cases]) -> Claim:
     if inequality.example is not None:
         batches = [published(inequality.example), *batches]
     for batch in batches:
-        slack = np.min([part.slacks(batch) for part in inequality.parts], axis=0)
+        slack = np.min([slacks(formula, batch) for formula in inequality.formulas], axis=0)
         claimed = np.full(len(batch), fill_value=True)
         if inequality.where is not None:
-            claimed = inequality.where.slacks(batch) >= 0
+            claimed = slacks(inequality.where, batch) >= 0
         bad = np.flatnonzero(claimed & (slack < 0))
         cases, violations = cases + int(claimed.sum()), violations + len(bad)
         smallest = min(smallest, float(slack.min(where=claimed, initial=math.inf)))
@@ -106,18 +124,20 @@ def _tried(inequality: Inequality, batches: Sequence[Cases]) -> Claim:
 
 def _counter_example(inequality: Inequality, case: Exact) -> str:
     """Return P_S, the lifts and both sides of a violating case in one line."""
-    part = min(inequality.parts, key=lambda part: exact_slack(partial(part.exact, case)))
-    smaller, larger = (_shown(middle(side)) for side in part.exact(case, 128))
-    lifts = [_tuple(l_s) for l_s in case.lifts[:3]] + ["…"] * (len(case.lifts) > 3)
-    return f"P_S = {_tuple(case.p_s)}, lifts {', '.join(lifts)}: {smaller} > {larger}"
+    sides = (partial(exact_sides, formula, case) for formula in inequality.formulas)
+    smaller, larger = map(_shown, min(sides, key=exact_slack)(128))
+    lifts = case.lift[0].T.tolist()
+    some = [_tuple(l_s) for l_s in lifts[:3]] + ["…"] * (len(lifts) > 3)
+    return f"P_S = {_tuple(case.p_s[0])}, lifts {', '.join(some)}: {smaller} > {larger}"
 
 
-def _tuple(values: Sequence[Fraction]) -> str:
+def _tuple(values: Iterable[Fraction]) -> str:
     return f"({', '.join(map(_shown, values))})"
 
 
-def _shown(value: Fraction) -> str:
+def _shown(number: Number) -> str:
     """Return a short decimal or ratio where that is exact, else four digits."""
+    value = number.middle if isinstance(number, Enclosure) else number
     if value * 10_000 == int(value * 10_000):
         return f"{float(value):g}"
     return str(value) if value.denominator < 1000 else f"{float(value):.4g}"
@@ -133,15 +153,54 @@ def _proposition_2(rng: np.random.Generator, batches: Sequence[Cases], cases: in
     drawn = zip((tables[k] for k in picked), epsilons, shares, strict=True)
     runs = [ONE_RISKY_SYMBOL, WORSE_PARTNER, *drawn]
     plain, repaired = (
-        np.array([kept_more(kept(*run, repair)) for run in runs]) for repair in (False, True)
+        np.array([kept_more(_kept(*run, repair)) for run in runs]) for repair in (False, True)
     )
     text = "I(X;Y) of LDP(ε) {} that of ALIP(λε, (1 − λ)ε), {} watchdogs"
     rows = [
-        ("printed", (">", "unrepaired"), plain, plain <= 0, told(ONE_RISKY_SYMBOL, False)),
+        ("printed", (">", "unrepaired"), plain, plain <= 0, _told(ONE_RISKY_SYMBOL, False)),
         ("corrected", ("≥", "unrepaired"), plain, plain < 0, ""),
-        ("with repair", ("≥", "repaired"), repaired, repaired < 0, told(WORSE_PARTNER, True)),
+        ("with repair", ("≥", "repaired"), repaired, repaired < 0, _told(WORSE_PARTNER, True)),
     ]
     return [
         Claim("2", form, text.format(*words), len(slack), float(slack.min()), int(bad.sum()), line)
         for form, words, slack, bad, line in rows
     ]
+
+
+def _kept(
+    counts: npt.ArrayLike, epsilon: float, lam: float, repair: bool
+) -> list[tuple[float, list[int]]]:
+    """Return I(X;Y) in nats and the masses of the outputs, of LDP's and of ALIP's watchdog."""
+    joint, found = Joint.from_counts(counts), list[tuple[float, list[int]]]()
+    p_x = joint.counts.sum(axis=0).tolist()
+    for criterion in (LDP(epsilon), ALIP.split(epsilon, lam)):
+        release = watchdog(joint, criterion, repair=repair)
+        blocks = (release.channel.atom(y)[0] for y in range(release.channel.n_y))
+        masses = sorted(sum(p_x[x] for x in block) for block in blocks)
+        found.append((release.audit.mutual_information, masses))
+    return found
+
+
+def kept_more(pair: Sequence[tuple[float, Sequence[int]]]) -> float:
+    """Return by how much the first keeps more than the second, with an exact sign."""
+    (ldp, ldp_masses), (alip, alip_masses) = pair
+    if ldp - alip > DOUBT:
+        return ldp - alip
+    if ldp_masses == alip_masses:
+        return 0.0
+    # I(X;Y) = H(Y) = log n - sum n_y log n_y / n: the smaller sum keeps more.
+    slack = exact_slack(lambda bits: (_log_sum(ldp_masses, bits), _log_sum(alip_masses, bits)))
+    return slack / sum(ldp_masses) or math.copysign(LEAST, slack)
+
+
+def _told(run: tuple[Table, float, float], repair: bool) -> str:
+    """Return a run (counts, epsilon, lam) and what both watchdogs keep in one line."""
+    counts, epsilon, lam = run
+    (ldp, _), (alip, _) = _kept(counts, epsilon, lam, repair)
+    return (
+        f"counts {counts}, ε = {epsilon:g}, λ = {lam:g}: LDP keeps {ldp:.4f} nats, ALIP {alip:.4f}"
+    )
+
+
+def _log_sum(masses: Sequence[int], bits: int) -> Number:
+    return sum((log(Fraction(n), bits) * Fraction(n) for n in masses), Fraction())

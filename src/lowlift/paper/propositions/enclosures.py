@@ -1,28 +1,12 @@
-"""Enclosures of sums, logarithms and powers of rationals, and which of two numbers is larger."""
+"""Real numbers between two fractions: their arithmetic, and which of two numbers is larger."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
 from lowlift.exact import exp_between, log_of, precisions
-
-__all__ = [
-    "DOUBT",
-    "LEAST",
-    "Ends",
-    "exact_slack",
-    "log",
-    "middle",
-    "power",
-    "root",
-    "scaled_log",
-    "sum_of",
-    "weighted",
-]
-
-#: A real number lies between the two ends; a rational is both.
-Ends: TypeAlias = tuple[Fraction, Fraction]
 
 #: Floats decide beyond this part of the larger side (and of 1); their error is below 1e-12 of it.
 DOUBT = 1e-9
@@ -30,61 +14,91 @@ DOUBT = 1e-9
 LEAST = 5e-324
 
 
-def sum_of(parts: Iterable[Ends]) -> Ends:
-    """Enclose the sum of the enclosed."""
-    low, high = zip(*parts, strict=True)
-    return sum(low, Fraction()), sum(high, Fraction())
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A real number that lies between two fractions, or at one of them."""
+
+    low: Fraction
+    high: Fraction
+
+    def __iter__(self) -> Iterator[Fraction]:
+        yield self.low
+        yield self.high
+
+    def __add__(self, other: "Number") -> "Enclosure":
+        low, high = _enclosed(other)
+        return Enclosure(self.low + low, self.high + high)
+
+    def __mul__(self, other: "Number") -> "Enclosure":
+        ends = [a * b for a in self for b in _enclosed(other)]
+        return Enclosure(min(ends), max(ends))
+
+    def __rtruediv__(self, other: "Number") -> "Enclosure":
+        return Enclosure(1 / self.high, 1 / self.low) * other  # it is positive
+
+    def __truediv__(self, other: "Number") -> "Enclosure":
+        return self * (Fraction(1) / other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    @property
+    def middle(self) -> Fraction:
+        """The number half-way between the ends."""
+        return (self.low + self.high) / 2
 
 
-def weighted(weights: Sequence[Fraction], parts: Sequence[Ends]) -> Ends:
-    """Enclose the sum of the enclosed, each times its weight (0 or more)."""
-    return sum_of((w * lo, w * hi) for w, (lo, hi) in zip(weights, parts, strict=True))
+Number: TypeAlias = Fraction | Enclosure
 
 
-def log(value: Fraction, bits: int) -> Ends:
-    """Enclose the logarithm of a positive value; exactly for 1."""
+def _enclosed(value: Number) -> Enclosure:
+    return value if isinstance(value, Enclosure) else Enclosure(value, value)
+
+
+def larger(one: Number, other: Number) -> Number:
+    """Return or enclose the larger of two numbers."""
+    if isinstance(one, Fraction) and isinstance(other, Fraction):
+        return max(one, other)
+    (a, b), (c, d) = _enclosed(one), _enclosed(other)
+    return Enclosure(max(a, c), max(b, d))
+
+
+def log(value: Number, bits: int) -> Number:
+    """Enclose the logarithm of a positive number; exactly for 1."""
+    if isinstance(value, Enclosure):
+        return _between(log(end, bits) for end in value)
     if value == 1:
-        return Fraction(), Fraction()
+        return Fraction()
     low, high = log_of(value.numerator, value.denominator, bits)
-    return Fraction(low, 1 << bits), Fraction(high, 1 << bits)
+    return Enclosure(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
 
 
-def power(value: Fraction, alpha: Fraction, bits: int) -> Ends:
-    """Enclose value**alpha for a positive value; exactly where it is plainly rational."""
-    if alpha.denominator == 1 or value == 1:
-        exactly = value ** int(alpha)
-        return exactly, exactly
-    ends = [alpha * end for end in log(value, bits)]
+def power(value: Number, exponent: Fraction, bits: int) -> Number:
+    """Enclose a power of a number that is not negative; exactly where it is plainly rational."""
+    if isinstance(value, Enclosure):
+        return _between(power(end, exponent, bits) for end in value)
+    if value in {0, 1}:
+        return value
+    if exponent.denominator == 1:
+        return value ** int(exponent)
+    ends = [exponent * end for end in _enclosed(log(value, bits))]
     low, high = math.floor(min(ends) * 2**bits), math.ceil(max(ends) * 2**bits)
     low, high = exp_between(low, high, bits)
-    return Fraction(low, 1 << bits), Fraction(high, 1 << bits)
+    return Enclosure(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
 
 
-def root(ends: Ends, alpha: Fraction, bits: int) -> Ends:
-    """Enclose the root of order alpha of every number between two ends."""
-    if ends[1] == 0:
-        return ends
-    return power(ends[0], 1 / alpha, bits)[0], power(ends[1], 1 / alpha, bits)[1]
+def _between(values: Iterator[Number]) -> Enclosure:
+    """Enclose all that lies between two numbers."""
+    (a, b), (c, d) = map(_enclosed, values)
+    return Enclosure(min(a, c), max(b, d))
 
 
-def scaled_log(alpha: Fraction, ends: Ends, bits: int) -> Ends:
-    """Enclose alpha / (alpha - 1) times the logarithm of every number between two ends."""
-    factor = alpha / (alpha - 1)
-    return factor * log(ends[0], bits)[0], factor * log(ends[1], bits)[1]
-
-
-def exact_slack(sides: Callable[[int], tuple[Ends, Ends]]) -> float:
+def exact_slack(sides: Callable[[int], tuple[Number, Number]]) -> float:
     """Return larger - smaller with its exact sign; an open one counts as violated."""
     for bits in precisions():
-        smaller, larger = sides(bits)
-        if smaller[1] < larger[0] or smaller[0] > larger[1]:
-            slack = float(middle(larger) - middle(smaller))
-            return slack or math.copysign(LEAST, larger[0] - smaller[1])
-        if smaller[0] == smaller[1] == larger[0] == larger[1]:
+        left, right = map(_enclosed, sides(bits))
+        if left.high < right.low or left.low > right.high:
+            slack = float(right.middle - left.middle)
+            return slack or math.copysign(LEAST, right.low - left.high)
+        if left.low == left.high == right.low == right.high:
             return 0.0
     return -LEAST
-
-
-def middle(ends: Ends) -> Fraction:
-    """Return the number half-way between two ends."""
-    return (ends[0] + ends[1]) / 2

@@ -1,292 +1,217 @@
-"""What a case is measured by: in floats for many cases at once, in rationals for one."""
+"""The measures of a case: in floats for many cases at once, in rationals for one."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lowlift.paper.propositions.enclosures import (
-    Ends,
-    log,
-    power,
-    root,
-    scaled_log,
-    sum_of,
-    weighted,
-)
+from lowlift.arrays import Bools, Ints
+from lowlift.paper.propositions.enclosures import larger, log, power
 
-__all__ = ["Bools", "Cases", "Exact", "Floats", "Ints", "Table"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 Table: TypeAlias = Sequence[Sequence[int]]
+#: Floats, or objects that are fractions.
+Numbers: TypeAlias = Any
 
 
-class _Measures:
-    """What floats (many cases) and rationals (one case) share.
+class Cases:
+    """Cases of one shape and their measures, one number per case.
 
-    `l1`, `chi2` and their inverses are the largest over the outputs.
+    An output that never occurs has mass 0 and counts as lift 1, which changes no measure. `l1`,
+    `chi2` and their inverses are the largest over the outputs.
+
+    Parameters
+    ----------
+    counts
+        Shape (k, |S|, |X|), positive.
+    weights
+        Shape (k, |X|, |Y|).
+    high
+        Shape (k, |X|): the symbols of X_H.
     """
 
-    u: Any
-    d: Any
-    #: Per output, sum_s P(s) f(l(s, y)).
-    means: Callable[[Callable[[Any], Any]], Any]
-    #: sum_y P(y) values.
-    average: Callable[[Any], Any]
-    #: max_y values.
-    largest: Callable[[Any], Any]
-
-    @cached_property
-    def total_variation(self) -> Any:
-        return self.average(self.means(lambda v: abs(v - 1))) / 2
-
-    @cached_property
-    def chi2_divergence(self) -> Any:
-        return self.average(self.means(lambda v: (v - 1) ** 2))
-
-    @cached_property
-    def l1(self) -> Any:
-        return self.largest(self.means(lambda v: abs(v - 1)))
-
-    @cached_property
-    def chi2(self) -> Any:
-        return self.largest(self.means(lambda v: (v - 1) ** 2))
-
-    @cached_property
-    def l1_inverse(self) -> Any:
-        return self.largest(self.means(lambda v: abs(1 / v - 1)))
-
-    @cached_property
-    def chi2_inverse(self) -> Any:
-        return self.largest(self.means(lambda v: (1 / v - 1) ** 2))
-
-
-class Cases(_Measures):
-    """Cases of one shape, measured in floats.
-
-    `counts` is (k, |S|, |X|), `weights` (k, |X|, |Y|), `high` (k, |X|) marks X_H. An output that
-    never occurs has mass 0 and counts as lift 1, which changes no measure.
-    """
+    _kind: type = float
+    _one: float | Fraction = 1.0
+    #: Where nearly equal lifts compete, the largest P(s) is the hardest case.
+    _tolerance = 1e-12
 
     def __init__(self, counts: Ints, weights: Ints, high: Bools) -> None:
         self.counts, self.weights, self.high = counts, weights, high
         self._exact: dict[int, Exact] = {}
-        self.masses = counts @ weights
-        self.rows = self.masses.sum(axis=2)
-        p_sy = self.masses / self.masses.sum(axis=(1, 2), keepdims=True)
-        self.p_s, self.p_y = p_sy.sum(axis=2), p_sy.sum(axis=1)
-        above = self.masses * self.rows.sum(axis=1)[:, None, None].astype(np.float64)
-        below = self.rows[:, :, None].astype(np.float64) * self.masses.sum(axis=1)[:, None]
-        self.lift = np.divide(above, below, out=np.ones(above.shape), where=below > 0)
+        self.masses: Numbers = (counts @ weights).astype(self._kind)
+        self.rows, outputs = self.masses.sum(axis=2), self.masses.sum(axis=1)
+        totals = self.rows.sum(axis=1)[:, None]
+        self.p_s, self.p_y = self._ratio(self.rows, totals), self._ratio(outputs, totals)
+        expected = self.rows[:, :, None] * outputs[:, None]
+        self.lift = self._ratio(self.masses * totals[:, None], expected)
         self.u, self.d = self.lift.max(axis=(1, 2)), self.lift.min(axis=(1, 2))
-        self.means = lambda function: self._mean(self.p_s, function(self.lift))
-        self.average = lambda values: (self.p_y * values).sum(axis=1)
-        self.largest = lambda values: values.max(axis=1)
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    @staticmethod
-    def _mean(p_s: Floats, values: Floats) -> Floats:
-        return np.asarray(np.einsum("ks,ksy->ky", p_s, values))
+    def _ratio(self, above: Numbers, below: Numbers) -> Numbers:
+        """Divide; what is divided by 0 counts as 1."""
+        found = np.ones(np.broadcast_shapes(above.shape, below.shape))
+        return np.divide(above, below, out=found, where=below > 0)
 
     def exact(self, k: int) -> "Exact":
         """Return case k in rationals."""
         if k not in self._exact:
-            table = self.counts[k].tolist()
-            self._exact[k] = Exact(table, self.weights[k].tolist(), self.high[k].tolist())
+            weights = self.weights[k][:, (self.counts[k] @ self.weights[k]).any(axis=0)]
+            self._exact[k] = Exact(self.counts[[k]], weights[None], self.high[[k]])
         return self._exact[k]
 
+    def _means(self, function: Callable[[Any], Any], p_s: Numbers = None) -> Numbers:
+        """Return sum_s P(s) f(l(s, y)) per output."""
+        weights = self.p_s if p_s is None else p_s
+        return (weights[:, :, None] * function(self.lift)).sum(axis=1)
+
+    def _average(self, values: Numbers) -> Numbers:
+        """Return sum_y P(y) values."""
+        return (self.p_y * values).sum(axis=1)
+
     @cached_property
-    def chord(self) -> Floats:
+    def total_variation(self) -> Numbers:
+        """T(S;Y)."""
+        return self._average(self._means(lambda v: abs(v - 1))) / 2
+
+    @cached_property
+    def chi2_divergence(self) -> Numbers:
+        """The chi2 information of S and Y."""
+        return self._average(self._means(lambda v: (v - 1) ** 2))
+
+    @cached_property
+    def l1(self) -> Numbers:
+        """The l1-lift."""
+        return self._means(lambda v: abs(v - 1)).max(axis=1)
+
+    @cached_property
+    def chi2(self) -> Numbers:
+        """The chi2-lift."""
+        return self._means(lambda v: (v - 1) ** 2).max(axis=1)
+
+    @cached_property
+    def l1_inverse(self) -> Numbers:
+        """The l1-lift-inverse."""
+        return self._means(lambda v: abs(1 / v - 1)).max(axis=1)
+
+    @cached_property
+    def chi2_inverse(self) -> Numbers:
+        """The chi2-lift-inverse."""
+        return self._means(lambda v: (1 / v - 1) ** 2).max(axis=1)
+
+    @cached_property
+    def chord(self) -> Numbers:
         """(u - 1)(1 - d) / (u - d), 0 when every lift is 1."""
-        spread = self.u - self.d
-        top = (self.u - 1) * (1 - self.d)
-        return np.asarray(np.divide(top, spread, out=np.zeros(len(self)), where=spread > 0))
+        return self._ratio((self.u - 1) * (1 - self.d), self.u - self.d) * (self.u > self.d)
 
     @cached_property
-    def farthest(self) -> Floats:
+    def farthest(self) -> Numbers:
         """The largest deviation of 1/l from 1 that d <= l <= u leaves."""
-        return np.asarray(np.maximum(1 / self.d - 1, 1 - 1 / self.u))
+        return np.maximum(1 / self.d - 1, 1 - 1 / self.u)
 
-    @cached_property
-    def information(self) -> Any:
+    def power(self, values: Numbers, exponent: Fraction) -> Numbers:
+        """Return values**exponent."""
+        return values ** float(exponent)
+
+    def log(self, values: Numbers) -> Numbers:
+        """Return the logarithm of the values."""
+        return np.log(values)
+
+    def log_of_order(self, alpha: Fraction, values: Numbers) -> Numbers:
+        """Return alpha / (alpha - 1) log(values)."""
+        return alpha / (alpha - 1) * self._one * self.log(values)
+
+    @property
+    def information(self) -> Numbers:
         """I(S;Y) in nats."""
-        return self.average(self.means(lambda v: v * np.log(v)))
+        return self._average(self._means(lambda v: v * self.log(v)))
 
-    def powers(self, alpha: float) -> Any:
+    def powers(self, alpha: Fraction) -> Numbers:
         """Return max_y sum_s P(s) l**alpha."""
-        return self.largest(self.means(lambda v: v**alpha))
+        return self._means(lambda v: self.power(v, alpha)).max(axis=1)
 
-    def sibson(self, alpha: float) -> Any:
-        """Return Sibson's information of order alpha, in nats."""
-        norms = self.means(lambda v: v**alpha) ** (1 / alpha)
-        return alpha / (alpha - 1) * np.log(self.average(norms))
+    def sibson(self, alpha: Fraction, p_s: Numbers = None) -> Numbers:
+        """Return Sibson's information of order alpha, in nats, under the prior or another one."""
+        means = self._means(lambda v: self.power(v, alpha), p_s)
+        return self.log_of_order(alpha, self._average(self.power(means, 1 / alpha)))
 
-    def arimoto(self, alpha: float) -> Any:
-        """Return Sibson's form under the tilted prior."""
-        tilted = self.p_s**alpha / (self.p_s**alpha).sum(axis=1, keepdims=True)
-        norms = self._mean(tilted, self.lift**alpha) ** (1 / alpha)
-        return alpha / (alpha - 1) * np.log(self.average(norms))
-
-    # Where nearly equal lifts compete, the largest P(s) is the hardest case.
+    def arimoto(self, alpha: Fraction) -> Numbers:
+        """Return Arimoto's information of order alpha: Sibson's form under the tilted prior."""
+        tilted = self.power(self.p_s, alpha)
+        return self.sibson(alpha, tilted / tilted.sum(axis=1, keepdims=True))
 
     @cached_property
-    def p_at_max(self) -> Floats:
+    def p_at_max(self) -> Numbers:
         """P(s) where the lift is largest."""
-        near = self.lift.max(axis=2) >= self.u[:, None] * (1 - 1e-12)
-        return np.asarray(np.where(near, self.p_s, 0.0).max(axis=1))
+        near = self.lift.max(axis=2) >= self.u[:, None] * (1 - self._tolerance)
+        return np.where(near, self.p_s, 0 * self._one).max(axis=1)
 
     @cached_property
-    def p_at_min(self) -> Floats:
+    def p_at_min(self) -> Numbers:
         """P(s) where the lift is smallest."""
-        near = self.lift.min(axis=2) <= self.d[:, None] * (1 + 1e-12)
-        return np.asarray(np.where(near, self.p_s, 0.0).max(axis=1))
+        near = self.lift.min(axis=2) <= self.d[:, None] * (1 + self._tolerance)
+        return np.where(near, self.p_s, 0 * self._one).max(axis=1)
 
-    def _largest_gamma(self, masses: npt.NDArray[Any]) -> Floats:
+    def _largest_gamma(self, masses: Numbers) -> Numbers:
         """Return max_y of max_s P(y|s) / min_s P(y|s), over the outputs that occur."""
-        rates = masses / self.rows[:, :, None]
-        high, low = rates.max(axis=1), rates.min(axis=1)
-        ratios = np.divide(high, low, out=np.ones(high.shape), where=low > 0)
-        return np.asarray(ratios.max(axis=1))
+        rates = self._ratio(masses, self.rows[:, :, None])
+        return self._ratio(rates.max(axis=1), rates.min(axis=1)).max(axis=1)
 
     @cached_property
-    def gamma(self) -> Floats:
+    def gamma(self) -> Numbers:
         """The largest Gamma(y)."""
         return self._largest_gamma(self.masses)
 
     @cached_property
-    def gamma_merged(self) -> Floats:
-        """Gamma of X_H as one output."""
-        return self._largest_gamma((self.counts * self.high[:, None]).sum(axis=2, keepdims=True))
+    def _high_counts(self) -> Numbers:
+        return (self.counts * self.high[:, None]).astype(self._kind)
 
     @cached_property
-    def gamma_invariant(self) -> Floats:
+    def gamma_merged(self) -> Numbers:
+        """Gamma of X_H as one output."""
+        return self._largest_gamma(self._high_counts.sum(axis=2, keepdims=True))
+
+    @cached_property
+    def gamma_invariant(self) -> Numbers:
         """The largest Gamma(y) when every x of X_H is randomised by the first row of weights."""
-        merged = (self.counts * self.high[:, None]).sum(axis=2, keepdims=True)
+        merged = self._high_counts.sum(axis=2, keepdims=True)
         return self._largest_gamma(merged * self.weights[:, :1])
 
     @cached_property
-    def gamma_randomised(self) -> Floats:
+    def gamma_randomised(self) -> Numbers:
         """The largest Gamma(y) when each x of X_H is randomised by its own row of weights."""
-        return self._largest_gamma((self.counts * self.high[:, None]) @ self.weights)
+        return self._largest_gamma(self._high_counts @ self.weights)
 
 
-class Exact(_Measures):
-    """One case in rationals: the same measures by the same names."""
+class Exact(Cases):
+    """One case in rationals; powers and logarithms are enclosed to so many bits."""
 
-    def __init__(self, counts: Table, weights: Table, high: Sequence[bool]) -> None:
-        self.weights = weights
-        self.high_counts = [list(map(int.__mul__, row, map(int, high))) for row in counts]
-        columns = _columns(counts, weights)
-        self.rows = [sum(column[s] for column in columns) for s in range(len(counts))]
-        total = sum(self.rows)
-        self.p_s = [Fraction(row, total) for row in self.rows]
-        self.p_y = [Fraction(sum(column), total) for column in columns]
-        self.lifts = [
-            [Fraction(n * total, row * mass) for n, row in zip(column, self.rows, strict=True)]
-            for column in columns
-            for mass in (sum(column),)
-        ]
-        self.u, self.d = max(map(max, self.lifts)), min(map(min, self.lifts))
-        self.means = lambda function: [_dot(self.p_s, map(function, l_s)) for l_s in self.lifts]
-        self.average = lambda values: _dot(self.p_y, values)
-        self.largest = max
+    _kind = object
+    _one = Fraction(1)
+    _tolerance = 0
+    #: May be set; what depends on it is not kept.
+    bits = 128
 
-    @property
-    def chord(self) -> Fraction:
-        """(u - 1)(1 - d) / (u - d), 0 when every lift is 1."""
-        u, d = Fraction(self.u), Fraction(self.d)
-        return (u - 1) * (1 - d) / (u - d) if u > d else Fraction()
+    def _ratio(self, above: Numbers, below: Numbers) -> Numbers:
+        return np.frompyfunc(lambda a, b: Fraction(a, b) if b else self._one, 2, 1)(above, below)
 
-    @property
-    def farthest(self) -> Fraction:
-        """The largest deviation of 1/l from 1 that d <= l <= u leaves."""
-        return Fraction(max(1 / self.d - 1, 1 - 1 / self.u))
+    def power(self, values: Numbers, exponent: Fraction) -> Numbers:
+        """Enclose values**exponent."""
+        return np.frompyfunc(lambda value: power(value, exponent, self.bits), 1, 1)(values)
 
-    def _p_where(self, value: Fraction) -> Fraction:
-        pairs = (pair for l_s in self.lifts for pair in zip(self.p_s, l_s, strict=True))
-        return max(p for p, v in pairs if v == value)
+    def log(self, values: Numbers) -> Numbers:
+        """Enclose the logarithm of the values."""
+        return np.frompyfunc(lambda value: log(value, self.bits), 1, 1)(values)
 
-    @property
-    def p_at_max(self) -> Fraction:
-        """P(s) where the lift is largest."""
-        return self._p_where(self.u)
+    def powers(self, alpha: Fraction) -> Numbers:
+        """Enclose max_y sum_s P(s) l**alpha."""
+        means = self._means(lambda v: self.power(v, alpha))
+        return np.frompyfunc(larger, 2, 1).reduce(means, axis=1)
 
-    @property
-    def p_at_min(self) -> Fraction:
-        """P(s) where the lift is smallest."""
-        return self._p_where(self.d)
-
-    def _largest_gamma(self, columns: Iterable[Sequence[int]]) -> Fraction:
-        rates = [list(map(Fraction, column, self.rows)) for column in columns]
-        return max(max(rate) / min(rate) for rate in rates)
-
-    @property
-    def gamma(self) -> Fraction:
-        """The largest Gamma(y)."""
-        return max(max(l_s) / min(l_s) for l_s in self.lifts)
-
-    @cached_property
-    def gamma_merged(self) -> Fraction:
-        """Gamma of X_H as one output."""
-        return self._largest_gamma([list(map(sum, self.high_counts))])
-
-    @property
-    def gamma_invariant(self) -> Fraction:
-        """The largest Gamma(y) when every x of X_H is randomised by the first row of weights."""
-        merged = list(map(sum, self.high_counts))
-        return self._largest_gamma([[n * w for n in merged] for w in self.weights[0] if w])
-
-    @property
-    def gamma_randomised(self) -> Fraction:
-        """The largest Gamma(y) when each x of X_H is randomised by its own row of weights."""
-        return self._largest_gamma(_columns(self.high_counts, self.weights))
-
-    def information(self, bits: int) -> Ends:
-        """Enclose I(S;Y)."""
-        parts = [
-            (p_y * p_s * v, log(v, bits))
-            for p_y, l_s in zip(self.p_y, self.lifts, strict=True)
-            for p_s, v in zip(self.p_s, l_s, strict=True)
-        ]
-        return sum_of((p * lo, p * hi) for p, (lo, hi) in parts)
-
-    def powers(self, alpha: Fraction, bits: int) -> list[Ends]:
-        """Enclose sum_s P(s) l**alpha per output."""
-        return [weighted(self.p_s, [power(v, alpha, bits) for v in l_s]) for l_s in self.lifts]
-
-    def sibson(self, alpha: Fraction, bits: int) -> Ends:
-        """Enclose Sibson's information of order alpha."""
-        norms = [root(ends, alpha, bits) for ends in self.powers(alpha, bits)]
-        return scaled_log(alpha, weighted(self.p_y, norms), bits)
-
-    def arimoto(self, alpha: Fraction, bits: int) -> Ends:
+    def arimoto(self, alpha: Fraction) -> Numbers:
         """Enclose Arimoto's information of order alpha."""
-        if self.u == 1:  # it is 0, which no enclosure can tell from a little more
-            return Fraction(), Fraction()
-        norms = [
-            root(sum_of(power(p * v, alpha, bits) for p, v in pairs), alpha, bits)
-            for pairs in (list(zip(self.p_s, l_s, strict=True)) for l_s in self.lifts)
-        ]
-        prior = root(sum_of(power(p, alpha, bits) for p in self.p_s), alpha, bits)
-        low, high = weighted(self.p_y, norms)
-        return scaled_log(alpha, (low / prior[1], high / prior[0]), bits)
-
-
-def _columns(counts: Table, weights: Table) -> list[list[int]]:
-    """Return counts @ weights per output, without the outputs of mass 0."""
-    found = [
-        [sum(map(int.__mul__, row, shares)) for row in counts]
-        for shares in zip(*weights, strict=True)
-    ]
-    return [column for column in found if any(column)]
-
-
-def _dot(weights: Iterable[Fraction], values: Iterable[Fraction]) -> Fraction:
-    return sum((w * v for w, v in zip(weights, values, strict=True)), Fraction())
+        if self.u[0] == 1:  # it is 0, which no enclosure can tell from a little more
+            return self.sibson(alpha)
+        return super().arimoto(alpha)

@@ -1,4 +1,4 @@
-"""What a run found beside its curves, as numbers: page and ``comparison.json`` both show these."""
+"""Where the print is contradicted, as numbers: page and ``comparison.json`` both show these."""
 
 import json
 import math
@@ -23,8 +23,6 @@ from lowlift.version import __version__
 
 if TYPE_CHECKING:
     from lowlift.paper.reproduction import Figure
-
-__all__ = ["COMPARISON", "Findings", "Impossible", "Reading", "findings_of", "write_comparison"]
 
 #: The name of the file that `write_comparison` writes.
 COMPARISON = "comparison.json"
@@ -64,8 +62,8 @@ class Impossible:
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
-    """All that a run found beside its curves."""
+class Counterexamples:
+    """What contradicts the print, beside the curves of a run."""
 
     claims: tuple[Claim, ...]
     polytope: facts.PolytopeTest
@@ -79,12 +77,12 @@ class Findings:
     vertices: Mapping[int, tuple[VertexCount, ...]]
 
 
-def findings_of(figures: "Sequence[Figure]", size: Size) -> Findings:
+def counterexamples_of(figures: "Sequence[Figure]", size: Size) -> Counterexamples:
     """Try the propositions, recompute the facts and count vertices; set readings side by side."""
     curves = {name: dict(printed(5, name, "nmi")) for name in ("aorr", "srr")}
     has_figure_5 = any(figure.number == 5 for figure in figures)
     sizes = {n_s: found[:4] if size.is_quick else found for n_s, found in SIZES.items()}
-    return Findings(
+    return Counterexamples(
         tuple(try_propositions(500 if size.is_quick else 4000, size.seed)),
         facts.polytope_test(100 if size.is_quick else 500, size.seed),
         facts.inverse_is_not_convex(),
@@ -158,10 +156,10 @@ def _reading(
 
 
 def write_comparison(
-    figures: "Sequence[Figure]", size: Size, findings: Findings, folder: Path
+    figures: "Sequence[Figure]", size: Size, found: Counterexamples, folder: Path
 ) -> Path:
-    """Write deviations, verdicts and findings as ``comparison.json``; an infinity is null."""
-    found = {
+    """Write deviations, verdicts and the above as ``comparison.json``; an infinity is null."""
+    content = {
         "lowlift": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -184,14 +182,14 @@ def write_comparison(
             for figure in figures
             for density in figure.densities
         ],
-        "readings": [asdict(row) for rows in findings.readings.values() for row in rows],
-        "impossible": [asdict(row) for row in findings.impossible],
-        "polytope": asdict(findings.polytope),
-        "propositions": [asdict(claim) for claim in findings.claims],
-        "vertices": [_growth(*item) for item in findings.vertices.items()],
+        "readings": [asdict(row) for rows in found.readings.values() for row in rows],
+        "impossible": [asdict(row) for row in found.impossible],
+        "polytope": asdict(found.polytope),
+        "propositions": [asdict(claim) for claim in found.claims],
+        "vertices": [_growth(*item) for item in found.vertices.items()],
     }
     path = folder / COMPARISON
-    path.write_text(json.dumps(_finite(found), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    path.write_text(json.dumps(_finite(content), indent=1, ensure_ascii=False) + "\n", "utf-8")
     return path
 
 

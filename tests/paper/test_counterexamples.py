@@ -16,7 +16,7 @@ from lowlift.paper.vertices import SIZES, vertex_counts
 
 FIGURES = [1, 2, 5, 8]
 #: Its figures are made once, in one process of the tests.
-pytestmark = pytest.mark.xdist_group("findings")
+pytestmark = pytest.mark.xdist_group("counterexamples")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.paper import readings
+from lowlift.paper import variants
 from lowlift.paper.experiments import Notion
 from oracles import rational
 from oracles.test_algorithm_1 import algorithm_1
@@ -39,22 +39,22 @@ def is_allowed_whole(joint, criterion):
 
 
 def test_the_literal_loop_merges_completely_what_is_allowed_whole():
-    assert blocks(readings.literal_loop(PAIRS, TIGHT)) == [["a", "b", "c", "d"], ["e"]]
+    assert blocks(variants.literal_loop(PAIRS, TIGHT)) == [["a", "b", "c", "d"], ["e"]]
     assert blocks(ll.subset_merging(PAIRS, TIGHT)) == [["a", "c"], ["b", "d"], ["e"]]
 
 
 def test_the_literal_loop_runs_while_what_is_left_is_not_allowed():
     # a and b are a block; c alone violates, joins them, and takes in d.
-    assert blocks(readings.literal_loop(ODD, TIGHT)) == [["a", "b", "c", "d"]]
+    assert blocks(variants.literal_loop(ODD, TIGHT)) == [["a", "b", "c", "d"]]
     # With room for 5/6 and 7/6 all three are allowed at the start.
-    assert blocks(readings.literal_loop(ODD, ll.ALIP(0.2, 0.2))) == [["a", "b", "c"], ["d"]]
+    assert blocks(variants.literal_loop(ODD, ll.ALIP(0.2, 0.2))) == [["a", "b", "c"], ["d"]]
 
 
 def test_the_literal_loop_is_complete_merging_or_subset_merging():
     """ALIP is convex: a set that is not allowed whole is not, either, once a block is taken out."""
     whole = apart = 0
     for joint, criterion in random_cases():
-        found, merged = readings.literal_loop(joint, criterion), ll.subset_merging(joint, criterion)
+        found, merged = variants.literal_loop(joint, criterion), ll.subset_merging(joint, criterion)
         assert found.audit.is_satisfied
         if is_allowed_whole(joint, criterion):
             assert found.partition == ll.watchdog(joint, criterion, repair=False).partition
@@ -68,10 +68,10 @@ def test_the_literal_loop_is_complete_merging_or_subset_merging():
 
 def test_a_budget_that_all_symbols_keep_merges_none():
     for reading in (
-        readings.literal_loop,
-        readings.unrepaired_merging,
-        readings.printed_risk,
-        readings.printed_lip_risk,
+        variants.literal_loop,
+        variants.unrepaired_merging,
+        variants.printed_risk,
+        variants.printed_lip_risk,
     ):
         release = reading(PAIRS, ll.ALIP(1.0, 1.0))
         assert blocks(release) == [["a"], ["b"], ["c"], ["d"], ["e"]]
@@ -79,7 +79,7 @@ def test_a_budget_that_all_symbols_keep_merges_none():
 
 
 def test_unrepaired_merging_leaves_the_last_block_as_it_is():
-    release = readings.unrepaired_merging(ODD, TIGHT)
+    release = variants.unrepaired_merging(ODD, TIGHT)
     assert blocks(release) == [["a", "b"], ["c"], ["d"]]
     assert not release.audit.is_satisfied
     assert release.audit.min_lift_leakage == pytest.approx(math.log(2), abs=1e-15)
@@ -97,7 +97,7 @@ def test_unrepaired_merging_is_subset_merging_exactly_where_it_keeps_the_bound(n
         joint = ll.Joint.random(4, 12, seed)
         for epsilon in BUDGETS:
             criterion = notion(epsilon)
-            found = readings.unrepaired_merging(joint, criterion)
+            found = variants.unrepaired_merging(joint, criterion)
             merged = ll.subset_merging(joint, criterion)
             assert (found.partition == merged.partition) is found.audit.is_satisfied
             kept += found.audit.is_satisfied
@@ -108,7 +108,7 @@ def test_unrepaired_merging_is_subset_merging_exactly_where_it_keeps_the_bound(n
 
 def test_the_printed_risk_cannot_tell_lifts_about_1_apart():
     # (1 - t) + (1 + t) = 2 for every block: ties, so that a takes in b, c and d in this order.
-    assert blocks(readings.printed_risk(PAIRS, TIGHT)) == [["a", "b", "c", "d"], ["e"]]
+    assert blocks(variants.printed_risk(PAIRS, TIGHT)) == [["a", "b", "c", "d"], ["e"]]
 
 
 def sum_of_lifts(l_s, _):
@@ -121,7 +121,7 @@ def larger_side(l_s, _):
 
 @pytest.mark.parametrize(
     ("reading", "omega"),
-    [(readings.printed_risk, sum_of_lifts), (readings.printed_lip_risk, larger_side)],
+    [(variants.printed_risk, sum_of_lifts), (variants.printed_lip_risk, larger_side)],
     ids=["sum", "max"],
 )
 def test_a_printed_risk_is_algorithm_1_with_that_order(reading, omega):
@@ -141,20 +141,20 @@ def test_the_printed_risk_keeps_less_on_average():
     criteria = [ll.ALIP.split(epsilon, 0.5) for epsilon in (1.0, 2.0)]
     ours, printed, largest = (
         ll.tradeoff(joints, mechanism, criteria).mean("nmi")
-        for mechanism in (ll.subset_merging, readings.printed_risk, readings.printed_lip_risk)
+        for mechanism in (ll.subset_merging, variants.printed_risk, variants.printed_lip_risk)
     )
     assert (ours > printed + 0.02).all()
     assert (ours > largest).all()
 
 
-@pytest.mark.parametrize("reading", [readings.printed_risk, readings.printed_lip_risk])
+@pytest.mark.parametrize("reading", [variants.printed_risk, variants.printed_lip_risk])
 def test_zero_cells_are_the_highest_risk_there_is(reading):
     joint = ll.Joint.from_counts([[0, 4, 2, 2], [4, 0, 2, 2]], x_labels="abcd")
     assert blocks(reading(joint, ll.ALIP(0.5, 0.5))) == [["a", "b"], ["c"], ["d"]]
 
 
 def test_printed_risks_are_for_alip():
-    for reading in (readings.printed_risk, readings.printed_lip_risk):
+    for reading in (variants.printed_risk, variants.printed_lip_risk):
         with pytest.raises(ll.InvalidInput, match="must be an ALIP"):
             reading(PAIRS, ll.LDP(1.0))
 
@@ -164,25 +164,25 @@ def test_printed_risks_are_for_alip():
 
 def test_the_literal_test_by_hand():
     # Gamma is 3 for a to d and 1 for e: a budget of 2 makes them high-risk, one of 3.5 does not.
-    assert blocks(readings.literal_test(PAIRS, ll.LDP(2.0))) == [["a", "b", "c", "d"], ["e"]]
-    assert len(readings.literal_test(PAIRS, ll.LDP(3.5)).partition) == 5
+    assert blocks(variants.literal_test(PAIRS, ll.LDP(2.0))) == [["a", "b", "c", "d"], ["e"]]
+    assert len(variants.literal_test(PAIRS, ll.LDP(3.5)).partition) == 5
     # Were it e**eps, log 3 = 1.0986 would do.
     assert len(ll.watchdog(PAIRS, ll.LDP(1.1)).partition) == 5
-    assert blocks(readings.literal_test(PAIRS, ll.LDP(1.1))) == [["a", "b", "c", "d"], ["e"]]
+    assert blocks(variants.literal_test(PAIRS, ll.LDP(1.1))) == [["a", "b", "c", "d"], ["e"]]
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.25, 0.999, 1.0])
 def test_the_literal_test_merges_everything_up_to_1(epsilon):
     for seed in range(10):
-        release = readings.literal_test(ll.Joint.random(5, 17, seed), ll.LDP(epsilon))
+        release = variants.literal_test(ll.Joint.random(5, 17, seed), ll.LDP(epsilon))
         assert len(release.partition) == 1
         assert release.audit.nmi == 0
 
 
 def test_below_1_even_a_symbol_that_says_nothing_is_high_risk():
     # Gamma = 1 for e, and 1 > 1/2.
-    assert blocks(readings.literal_test(PAIRS, ll.LDP(0.5))) == [["a", "b", "c", "d", "e"]]
-    assert blocks(readings.literal_test(PAIRS, ll.LDP(1.0))) == [["a", "b", "c", "d"], ["e"]]
+    assert blocks(variants.literal_test(PAIRS, ll.LDP(0.5))) == [["a", "b", "c", "d", "e"]]
+    assert blocks(variants.literal_test(PAIRS, ll.LDP(1.0))) == [["a", "b", "c", "d"], ["e"]]
 
 
 def test_the_literal_test_on_random_joints():
@@ -190,7 +190,7 @@ def test_the_literal_test_on_random_joints():
         joint = ll.Joint.random(5, 17, seed)
         gamma = joint.lift.max(axis=0) / joint.lift.min(axis=0)
         for epsilon in (1.5, 3.0, 6.0):
-            found = readings.literal_test(joint, ll.LDP(epsilon)).partition
+            found = variants.literal_test(joint, ll.LDP(epsilon)).partition
             high = np.flatnonzero(gamma > epsilon).tolist()
             alone = [[x] for x in np.flatnonzero(gamma <= epsilon).tolist()]
             assert sorted(map(list, found)) == sorted([*([high] if high else []), *alone])
@@ -199,11 +199,11 @@ def test_the_literal_test_on_random_joints():
 def test_the_literal_test_is_judged_by_the_bound_that_was_asked_for():
     joint = ll.Joint.random(5, 17, seed=0)
     for epsilon in (0.5, 2.0, 8.0):
-        release = readings.literal_test(joint, ll.LDP(epsilon))
+        release = variants.literal_test(joint, ll.LDP(epsilon))
         assert release.criterion == ll.LDP(epsilon)
         assert release.audit.is_satisfied
 
 
 def test_the_literal_test_is_for_ldp():
     with pytest.raises(ll.InvalidInput, match="must be an LDP"):
-        readings.literal_test(PAIRS, TIGHT)
+        variants.literal_test(PAIRS, TIGHT)

@@ -1,12 +1,11 @@
-"""What the paper prints where that is not what its figures show: for comparison only."""
+"""Mechanisms as the paper prints them, where its figures were made with others."""
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.audit import risky_symbols
 from lowlift.criteria import ALIP, LDP, Criterion
 from lowlift.errors import InvalidInput
@@ -15,16 +14,6 @@ from lowlift.mechanisms.blocks import grower_for, release_blocks
 from lowlift.mechanisms.merging import repaired, subset_merging
 from lowlift.mechanisms.watchdog import watchdog
 from lowlift.release import Release
-
-__all__ = [
-    "literal_loop",
-    "literal_test",
-    "printed_lip_risk",
-    "printed_risk",
-    "unrepaired_merging",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def literal_loop(joint: Joint, criterion: Criterion) -> Release:

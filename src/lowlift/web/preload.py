@@ -1,0 +1,34 @@
+"""Imported by the fork server of the jobs, and by nothing else: what every job finds loaded.
+
+Importing takes a second or two; then the server forks jobs. One of them (`work.compile_all`)
+compiles the kernels into a cache on disk and signals this process, which then loads them, so that
+later jobs start with compiled kernels.
+"""
+
+import contextlib
+import signal
+import warnings
+
+from lowlift import workflow
+from lowlift.criteria import ALIP
+from lowlift.datasets import titanic
+from lowlift.errors import LowliftError
+
+# Where compiled code is kept is decided on import: before a job has temporary files of its own.
+from lowlift.kernels import bounding, lp, merging, partitions, pricing  # noqa: F401
+from lowlift.kernels.compilation import prepare
+from lowlift.report import page
+from lowlift.web.work import KERNELS
+
+
+def _load() -> None:
+    """Load the compiled kernels, and all modules that a design and its pictures need."""
+    spec = workflow.Spec((), (), "value", "", 0, None)
+    with contextlib.suppress(LowliftError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        prepare(*KERNELS)
+        made = workflow.design_counted(titanic(), spec, ALIP(0.5, 0.5))
+        page(workflow.report_of(made))
+
+
+signal.signal(signal.SIGUSR1, lambda *_: _load())
