@@ -333,6 +333,27 @@ def test_a_spark_table_of_a_session_of_others_is_a_spark_frame(make, spark, tmp_
     assert frame.count() == ROWS
 
 
+OWN_SESSION = """
+    import sys
+    from lowlift import Channel
+    from lowlift.tables import Draw, Output, OutputColumn, open_table
+
+    with open_table(sys.argv[1], "spark") as table:
+        draw = Draw((table.column("x"),), Channel([[1]] * 3), ("a", "b", "c"))
+        table.apply(draw, Output(None, (OutputColumn("y", "text", ("z",)),)))
+"""
+
+
+def test_a_spark_frame_needs_a_session_that_goes_on(spark, tmp_path):
+    """In a process without a session, the one that reads the table ends with it."""
+    path = tmp_path / "in.parquet"
+    pq.write_table(given(), path)
+    script = [sys.executable, "-c", textwrap.dedent(OWN_SESSION), str(path)]
+    found = subprocess.run(script, capture_output=True, text=True, check=False)
+    last = found.stderr.splitlines()[-1]
+    assert "InvalidInput: a Spark frame must belong to a session that goes on" in last
+
+
 @pytest.mark.parametrize("keep", [(), ("t", "n")], ids=["counts", "rows"])
 def test_files_and_databases_become_pandas_frames(store, tmp_path, keep):
     data = {
