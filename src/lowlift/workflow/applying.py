@@ -210,7 +210,7 @@ def drawn(
     present = tuple(column for column in spec.sensitive if column.name in table.kinds)
     has_s = present == spec.sensitive
     table.check_columns((*spec.released, *present))
-    outside = _outside(table, options)
+    outside = _outside(table, options, target)
     if not has_s:
         outside.append(_unchecked(spec, present, options))
     options.hold(table, (column.name for column in (*present, *spec.released)))
@@ -235,7 +235,9 @@ def drawn(
     )
     columns = tuple(
         replace(column, width=table.widths.get(column.name, ""))
-        if encoded.name == "values" and column.kind == "integer"
+        if encoded.name == "values"
+        and column.kind == "integer"
+        and column.fits(table.widths.get(column.name, ""))
         else column
         for column in output_columns(encoded, spec)
     )
@@ -307,11 +309,11 @@ def _refuse_unsteady(table: Table, counts: Counts, columns: tuple[Column, ...]) 
         )
 
 
-def _outside(table: Table, options: Options) -> list[str]:
+def _outside(table: Table, options: Options, target: str | None) -> list[str]:
     """List what the guarantee does not cover, for the receipt."""
     found = []
     if options.keep_order:
-        found.append("the order of the rows")
+        found.append("the order of the rows" if target else "the order and the index of the rows")
     if options.seed is not None:
         found.append("draws by a seed: who knows it can undo them")
     if options.id is not None and options.id not in table.kinds:
