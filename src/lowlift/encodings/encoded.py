@@ -1,5 +1,6 @@
 """Encode a release: the channel that is published, audited as what it is."""
 
+import contextlib
 import json
 import math
 from dataclasses import dataclass, replace
@@ -263,11 +264,15 @@ def published(release: Release) -> Encoded:
 def described(release: Release) -> Encoded:
     """Return a release as it is to be described, even one that breaks its bound; see `published`.
 
-    A release of no table is described in its default encoding.
+    A release of no table is described in its default encoding, and so is one without an encoding
+    that cannot be published as values.
     """
     said = None if release.table is None else release.table.get("encoding")
     if said and release.audit.is_satisfied:
         return published(release)
+    if said == "":
+        with contextlib.suppress(InvalidInput, BoundViolated):
+            return published(release)
     is_known = said in ENCODINGS and release.is_encoded
     return Encoded(str(said) if is_known else default_encoding(release), release)
 
