@@ -130,9 +130,10 @@ def test_only_our_errors_come_out(name, wrong):
                 function(**arguments)
             except LowliftError:
                 pass
-            except TypeError as error:
+            except TypeError:
                 # A missing argument, not what became of a wrong one inside.
-                assert error.__traceback__.tb_next is None, f"{place.name}: {error}"  # noqa: PT017
+                with pytest.raises(TypeError, match="missing a required argument"):
+                    inspect.signature(function).bind(**arguments)
 
 
 TITANIC = {"survived": ["yes", "no", "yes", "no"] * 9, "class": ["a", "b", "b", "b"] * 9}
