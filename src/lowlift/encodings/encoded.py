@@ -125,7 +125,7 @@ def default_encoding(release: Release) -> str:
 
     Examples
     --------
-    >>> from lowlift.criteria import LIP
+    >>> from lowlift import LIP, Joint
     >>> joint = Joint.from_counts([[1, 3], [3, 1]])
     >>> default_encoding(Release.of(joint, Channel.identity(joint), LIP(1.0)))
     'groups'
@@ -185,7 +185,7 @@ def encode(release: Release, name: str) -> Encoded:
 
     Examples
     --------
-    >>> from lowlift.criteria import MaxLift
+    >>> from lowlift import Joint, MaxLift
     >>> joint = Joint.from_counts([[1, 2, 4], [2, 1, 4]], x_labels="abc")
     >>> merged = Release.of(joint, Channel.from_blocks(joint, [[0, 1], [2]]), MaxLift(0.0))
     >>> encode(merged, "groups").texts
@@ -237,7 +237,7 @@ def published(release: Release) -> Encoded:
 
     Examples
     --------
-    >>> from lowlift.criteria import MaxLift
+    >>> from lowlift import Joint, MaxLift
     >>> joint = Joint.from_counts([[1, 2, 4], [2, 1, 4]], x_labels="abc")
     >>> merged = Release.of(joint, Channel.from_blocks(joint, [[0, 1], [2]]), MaxLift(0.0))
     >>> values = encode(merged, "values").release.with_table({"encoding": "values"})
