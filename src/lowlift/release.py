@@ -71,8 +71,8 @@ class Release:
     mechanism: str = ""
     #: The columns of the table that the joint was counted from, as plain data.
     table: Mapping[str, Any] | None = None
-    #: False for a file of version 1 with the encoding "values": what was published is not this
-    #: channel but `lowlift.encodings.published`.
+    #: False where values are published and this is not yet their channel, which
+    #: `lowlift.encodings.published` makes: two channels must not be drawn from on the same rows.
     is_encoded: bool = True
 
     @classmethod
@@ -96,8 +96,11 @@ class Release:
         <Release |X|=2 |Y|=2 satisfied nmi=1.000000>
         """
         verdict = audit(joint, channel, criterion)
-        table = None if joint.table is None else joint.table.to_dict()
-        return cls(joint, channel, criterion, verdict, partition, certificate, mechanism, table)
+        made = cls(joint, channel, criterion, verdict, partition, certificate, mechanism)
+        if joint.table is None:
+            return made
+        is_encoded = joint.table.encoding != "values"
+        return replace(made, table=joint.table.to_dict(), is_encoded=is_encoded)
 
     def with_partition(self, partition: Partition | None) -> Self:
         """Return the same release with this partition."""
@@ -193,8 +196,8 @@ class Release:
         """Return one output number per number of a symbol of X; see `sample`."""
         if not self.is_encoded:
             raise InvalidInput(
-                "this release must be encoded before it is drawn from: its file is of version 1 "
-                "and holds another channel than the one that was published. Use "
+                "this release must be encoded before it is drawn from: its values are published "
+                "by another channel than the one it holds. Use release.apply(table), or "
                 "lowlift.encodings.published(release).release."
             )
         if not (self.audit.is_satisfied or allow_unsatisfied):

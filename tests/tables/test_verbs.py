@@ -72,7 +72,7 @@ def check(library, given, frame):
     shares = ll.estimate(safe.table, safe.codebook, level=1 - 1e-9).estimate
     assert shares.is_consistent
     joint = ll.read_joint(given, SCHEMA)
-    assert joint.schema == SCHEMA
+    assert joint.schema == ll.Schema(**COLUMNS, encoding="values")
     release = ll.random_response(joint, ll.LIP(0.5), time_limit=20)
     assert release.schema.released == ("age", "region")
     more = READ[library](release.apply(given))
@@ -140,9 +140,16 @@ def test_a_release_of_a_read_joint_is_saved_with_its_columns(tmp_path):
     release = ll.subset_merging(joint, ll.LIP(0.5))
     release.to_json(tmp_path / "r.json")
     again = ll.Release.from_json(tmp_path / "r.json")
-    assert again.schema == release.schema == SCHEMA
+    assert again.schema == release.schema == ll.Schema(**COLUMNS, encoding="values")
     assert list(again.apply(people()).columns) == ["age", "region"]
-    assert again.sample(list(joint.x_labels[:2]))  # its own channel is drawn from as before
+    for one in (release, again):  # two channels must not be drawn from on the same rows
+        with pytest.raises(InvalidInput, match=r"Use release\.apply"):
+            one.sample(list(joint.x_labels[:2]))
+    assert published(release).release.sample(list(joint.x_labels[:2]))
+    old = ll.read_joint(people(), "disease", ["age", "region"], bins=BINS)
+    coded = ll.subset_merging(old, ll.LIP(0.5))
+    assert coded.sample(list(old.x_labels[:2]))
+    assert list(coded.apply(people()).columns) == ["code"]
     codes = ll.read_joint(people(), ll.Schema(**COLUMNS, encoding="codes"))
     assert list(ll.subset_merging(codes, ll.LIP(0.5)).apply(people()).columns) == ["code"]
 

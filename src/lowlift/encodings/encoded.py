@@ -225,8 +225,7 @@ def published(release: Release) -> Encoded:
 
     The file of a release holds the channel that is published: nothing is encoded here. A file of
     version 1 with the encoding "values" holds the channel before that, which is encoded now, as
-    every use of the file did. A release that a mechanism made of `read_joint`'s joint has no
-    encoding yet: it is published as values.
+    every use of the file did; so is a release that a mechanism made of `read_joint`'s joint.
 
     Raises
     ------
@@ -251,7 +250,7 @@ def published(release: Release) -> Encoded:
             "Use encode(release, name)."
         )
     if name != "values" or not release.is_encoded:
-        return encode(release, name or "values")
+        return encode(release, name)
     if not set(release.channel.y_labels) <= set(release.joint.x_labels):
         raise InvalidInput(
             "the outputs of a release published as values must be values of X; some are not. "
@@ -264,14 +263,12 @@ def published(release: Release) -> Encoded:
 def described(release: Release) -> Encoded:
     """Return a release as it is to be described, even one that breaks its bound; see `published`.
 
-    A release of no table is described in its default encoding, and so is one without an encoding
-    that cannot be published as values.
+    A release of no table is described in its default encoding, and so is one that cannot be
+    published as values.
     """
     said = None if release.table is None else release.table.get("encoding")
     if said and release.audit.is_satisfied:
-        return published(release)
-    if said == "":
-        with contextlib.suppress(InvalidInput, BoundViolated):
+        with contextlib.suppress(*(() if release.is_encoded else (InvalidInput, BoundViolated))):
             return published(release)
     is_known = said in ENCODINGS and release.is_encoded
     return Encoded(str(said) if is_known else default_encoding(release), release)
@@ -308,6 +305,7 @@ def _release_values(release: Release) -> Release:
                 verdict,
                 partition=release.partition,
                 table=release.table,
+                is_encoded=True,
                 certificate=_certificate(release.certificate, verdict.audit.nmi),
             )
     raise BoundViolated(_refusal(release))

@@ -119,15 +119,15 @@ def read_joint(
             tuple(column_names(released, "released")),
             as_bins_by_name(bins),
             missing,
+            encoding="codes",
         )
     with open_table(source, engine) as table:
         columns = [table.column(name, schema.bins.get(name)) for name in schema.names]
         counts = table.count(columns, missing=schema.missing)
         size = len(schema.sensitive)
         found = table.found(schema, columns[:size], columns[size:], counts.rows)
-        # A release's channel is one of codes; values are drawn from it when it is published.
-        encoding = "" if schema.encoding in {None, "values"} else str(schema.encoding)
-        return counts.joint(size).with_table(replace(found, encoding=encoding))
+        found = replace(found, encoding=schema.encoding or "values")
+        return counts.joint(size).with_table(found)
 
 
 class Table:
