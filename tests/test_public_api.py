@@ -94,6 +94,14 @@ def test_the_public_names_are_these():
     assert sorted(lowlift.measures.__all__) == sorted(MEASURES)
 
 
+def test_the_former_name_of_confidence_is_valid():
+    from lowlift import confidence, sampling
+
+    assert sorted(sampling.__all__) == sorted(confidence.__all__)
+    for name in sampling.__all__:
+        assert getattr(sampling, name) is getattr(confidence, name)
+
+
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_is_there_and_says_what_it_is(name):
     thing = getattr(lowlift, name)

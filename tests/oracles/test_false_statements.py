@@ -9,8 +9,8 @@ import pytest
 import lowlift as ll
 from lowlift.kernels import lp, pricing, underestimates
 from lowlift.kernels.compilation import prepare
-from lowlift.polytope import Polytope
-from lowlift.proving import coordinate_bounds, prove_floor
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import coordinate_bounds, prove_floor
 
 OFF = (1e-12, 1e-9, 1e-6, 1e-3)
 

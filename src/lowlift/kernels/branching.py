@@ -1,4 +1,4 @@
-"""What a node of branch and bound splits (see `bounding`)."""
+"""What a node of branch and bound splits (see `branch_and_bound`)."""
 
 import math
 

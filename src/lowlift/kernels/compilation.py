@@ -30,7 +30,7 @@ _MODULES = {
     "merging": ("merging",),
     "partitions": ("partitions",),
     "pairs": ("intervals",),
-    "search": ("lp", "pricing", "underestimates", "branching", "bounding"),
+    "search": ("lp", "pricing", "underestimates", "branching", "branch_and_bound"),
 }
 #: A folder for compiled code, inside a folder for caches.
 _CACHE = "lowlift"

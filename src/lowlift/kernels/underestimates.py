@@ -1,4 +1,4 @@
-"""Functions linear in v that are at most H(v), for a node of branch and bound (see `bounding`).
+"""Functions linear in v that are at most H(v), for a node of branch and bound.
 
 `CHAIN`: the chain rule with the chord of the binary entropy on each level's interval of shares, and
 ``-log(largest share)`` for each x of the rest. `JOINTLY`: the same, but the last level and the rest

@@ -10,16 +10,9 @@ from lowlift.audit import risky_symbols
 from lowlift.criteria import Criterion, verdicts
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import (
-    bound_on_partitions,
-    kept_by,
-    kernels_of,
-    partitions_certificate,
-    release_blocks,
-    started,
-)
-from lowlift.mechanisms.merging import merge_subsets
+from lowlift.mechanisms.merging import partitions_certificate, release_blocks
 from lowlift.release import Release
+from lowlift.solver.growing import bound_on_partitions, kept_by, kernels_of, merge_subsets, started
 
 __all__ = ["PROVEN_SYMBOLS", "optimal_merging"]
 

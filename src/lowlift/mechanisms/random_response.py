@@ -9,19 +9,20 @@ import numpy.typing as npt
 
 from lowlift.arguments import check_callable, check_positive
 from lowlift.audit import risky_symbols
-from lowlift.certificates import Certificate, State, entropy_of, nmi_bound
+from lowlift.certificates import Certificate
 from lowlift.channel import MAX_DENOMINATOR, Channel
-from lowlift.classes import Classes, Mixture
 from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
-from lowlift.mechanisms.balanced import balanced_channel
-from lowlift.mechanisms.blocks import kept_by, release_blocks, started
-from lowlift.mechanisms.merging import merge_subsets
-from lowlift.mechanisms.search import Limits, Outcome
-from lowlift.polytope import Polytope
+from lowlift.mechanisms.merging import release_blocks
 from lowlift.release import Release
+from lowlift.solver.classes import Classes, Mixture
+from lowlift.solver.growing import kept_by, merge_subsets, started
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import entropy_of, nmi_bound
+from lowlift.solver.search import Limits, Outcome, State
+from lowlift.solver.unit_lift import unit_lift_channel
 from lowlift.threads import cores
 
 __all__ = ["AFTERWARDS", "best_mixture", "check_convex", "random_response", "round_atoms"]
@@ -151,7 +152,7 @@ def _searched(
 ) -> tuple[list[list[int]] | None, Outcome]:
     """Return what the search began with, if it was merging, and what it found."""
     if joint.n_s > 2 and joint.n_x > _MOST_CLASSES and isinstance(criterion, BuiltIn):
-        from lowlift.mechanisms.nearly_equal import optimise_bins
+        from lowlift.solver.nearly_equal import optimise_bins
 
         found = optimise_bins(joint, criterion, limits)
         if found is not None:
@@ -168,7 +169,7 @@ def _mixed(
     """Return the mixture as a release that is allowed; None where rounding leaves none."""
     candidates = [round_atoms(joint, criterion, atoms, "random_response", deadline)]
     if atoms and is_tight(criterion):
-        channel = balanced_channel(joint, atoms, deadline)
+        channel = unit_lift_channel(joint, atoms, deadline)
         candidates.append(Release.of(joint, channel, criterion, mechanism="random_response"))
     allowed = [other for other in candidates if other and other.audit.is_satisfied]
     return max(allowed, key=lambda other: other.audit.nmi, default=None)
@@ -180,10 +181,10 @@ def best_mixture(polytope: Polytope, blocks: Sequence[Sequence[int]], limits: Li
     `blocks` are an allowed partition of its symbols; not needed where S has two values.
     """
     if len(polytope.lift) == 2:
-        from lowlift.mechanisms import binary
+        from lowlift.solver import binary
 
         return binary.optimise(polytope, limits)
-    from lowlift.mechanisms import column_generation
+    from lowlift.solver import column_generation
 
     return column_generation.optimise(polytope, blocks, limits)
 

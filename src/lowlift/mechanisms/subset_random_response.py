@@ -5,32 +5,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lowlift.certificates import Certificate, entropy_of
+from lowlift.certificates import Certificate
 from lowlift.channel import Channel
-from lowlift.classes import Mixture
 from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint, check_joint
-from lowlift.mechanisms.blocks import (
-    Grower,
-    grower_for,
-    kept_by,
-    kernels_of,
-    partition_of,
-    release_blocks,
-    started,
-)
-from lowlift.mechanisms.merging import merge_subsets
+from lowlift.mechanisms.merging import partition_of, release_blocks
 from lowlift.mechanisms.random_response import (
     AFTERWARDS,
     best_mixture,
     check_convex,
     round_atoms,
 )
-from lowlift.mechanisms.search import Limits
 from lowlift.partition import Partition
-from lowlift.polytope import Polytope
 from lowlift.release import Release
+from lowlift.solver.classes import Mixture
+from lowlift.solver.growing import Grower, grower_for, kept_by, kernels_of, merge_subsets, started
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import entropy_of
+from lowlift.solver.search import Limits
 
 __all__ = ["subset_random_response"]
 

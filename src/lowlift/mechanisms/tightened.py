@@ -17,9 +17,18 @@ from lowlift.audit import risky_symbols
 from lowlift.criteria import BuiltIn, Criterion
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import bound_on_partitions, grower_for, kept_by, kernels_of, started
-from lowlift.mechanisms.merging import Merged, merge_subsets, release_merged, repaired
+from lowlift.mechanisms.merging import release_merged
 from lowlift.release import Release
+from lowlift.solver.growing import (
+    Merged,
+    bound_on_partitions,
+    grower_for,
+    kept_by,
+    kernels_of,
+    merge_subsets,
+    repaired,
+    started,
+)
 
 __all__ = ["LISTED_SYMBOLS", "tightened_merging"]
 

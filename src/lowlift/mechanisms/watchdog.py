@@ -10,14 +10,9 @@ from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.exact import integers_of
 from lowlift.joint import Joint, Label
-from lowlift.mechanisms.blocks import grower_for, kernels_of, release_blocks, started
-from lowlift.mechanisms.merging import (
-    Merged,
-    join_at_once,
-    release_merged,
-    stopped_certificate,
-)
+from lowlift.mechanisms.merging import release_blocks, release_merged, stopped_certificate
 from lowlift.release import Release
+from lowlift.solver.growing import Merged, grower_for, join_at_once, kernels_of, started
 
 __all__ = ["watchdog"]
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.classes import Atom
+from lowlift.solver.classes import Atom
 
 __all__ = ["Starts", "ranges"]
 

@@ -6,14 +6,20 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.certificates import State
-from lowlift.classes import Mixture
 from lowlift.deadline import Deadline
-
-__all__ = ["Limits", "Outcome", "Search"]
+from lowlift.solver.classes import Mixture
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """Where a search stands: atoms so far, NMI reached, proven bound, seconds."""
+
+    columns: int
+    nmi: float
+    bound: float
+    seconds: float
 
 
 class Limits(NamedTuple):

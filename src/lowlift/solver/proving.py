@@ -1,6 +1,6 @@
 """Prove ``H(v) - pi . v >= cut`` on a polytope of posteriors v: kernels, jobs and threads.
 
-`certificates` says what follows from it.
+`certificates` says what follows from it; `nmi_bound` is that as a number.
 """
 
 import math
@@ -11,17 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.deadline import Deadline
-from lowlift.intervals import Interval
 from lowlift.kernels.compilation import prepare
-from lowlift.polytope import Polytope
+from lowlift.solver.intervals import Interval
+from lowlift.solver.polytope import Polytope
 from lowlift.threads import in_order, until_over
-
-__all__ = [
-    "Proof",
-    "coordinate_bounds",
-    "programs_at_once",
-    "prove_floor",
-]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -47,6 +40,7 @@ _SHORT, _BELOW = ((1000, 50), (8, 2000)), 1e-9
 _FEW = 8
 #: More than the rounding of a logarithm and a sum of two.
 _ROUNDING = 1e-12
+_UNIT = 2.0**-53
 
 
 class Proof(NamedTuple):
@@ -145,13 +139,13 @@ class _Work:
         return tableau, basis, place
 
     def _run(self, jobs: "_Jobs", most_nodes: int, keep: int) -> "_Result":
-        from lowlift.kernels import bounding, lp
+        from lowlift.kernels import branch_and_bound, lp
 
         polytope, size = self.polytope, len(jobs.keys)
         bounds, nodes = np.full(size, -math.inf), np.zeros(size, np.int64)
         points, values = np.zeros((keep, polytope.n_x)), np.full(keep, self.keep_below)
         if not self.stop[0]:
-            bounding.prove(
+            branch_and_bound.prove(
                 lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, self.box_hi,
                 self.pi, self.cut, *jobs, most_nodes, _PIVOTS, *self.start, self.stop, bounds,
                 nodes, points, values,
@@ -206,7 +200,7 @@ class _Result(NamedTuple):
 
 
 class _Jobs(NamedTuple):
-    """Jobs as `bounding.prove` takes them."""
+    """Jobs as `branch_and_bound.prove` takes them."""
 
     keys: Ints
     lows: Floats
@@ -287,3 +281,24 @@ def programs_at_once(polytope: Polytope) -> int:
     """Return how many linear programs one thread solves before it asks for the time."""
     rows, columns = polytope.rows.shape
     return max(1, min(_STEP, _ENTRIES // (rows * (rows + columns))))
+
+
+def nmi_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:
+    """Return the bound on NMI, rounded up: by more than the division and another machine's logs.
+
+    `entropy` is H(X) in nats, of what the symbols here are classes of; by default that of `p_x`.
+    """
+    whole = entropy_of(p_x) if entropy is None else entropy
+    return information_bound(p_x, pi, floor, whole) / whole * (1 + 2.0**-44)
+
+
+def information_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:
+    """Return H(X) - pi . P_X - floor in nats, rounded up."""
+    whole = entropy_of(p_x) if entropy is None else entropy
+    slack = 8 * (len(p_x) + 8) * _UNIT * (float(np.abs(pi) @ p_x) + whole + 1)
+    return whole - math.fsum(pi * p_x) - floor + slack
+
+
+def entropy_of(p_x: Floats) -> float:
+    """Return H(X) in nats."""
+    return -math.fsum(p_x * np.log(p_x))

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.criteria import leakage_of
-from lowlift.polytope import MARGIN, Polytope
+from lowlift.solver.polytope import MARGIN, Polytope
 
 __all__ = ["excess", "shares_inside", "spread", "toward"]
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.kernels.compilation import prepare
-from lowlift.polytope import Polytope
+from lowlift.solver.polytope import Polytope
 from lowlift.threads import in_order, until_over
 
 __all__ = ["Interval", "Sides", "largest_duals", "partners", "sides_of"]

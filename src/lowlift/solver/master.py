@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.classes import Atom, Mixture
 from lowlift.errors import SolverFailed
+from lowlift.solver.classes import Atom, Mixture
 
 __all__ = ["NONE", "Master", "Rows", "atom_of", "mix"]
 

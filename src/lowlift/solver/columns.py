@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import risky_symbols
-from lowlift.classes import Atom
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
-from lowlift.mechanisms.boundary import excess, shares_inside, spread, toward
-from lowlift.mechanisms.master import NONE, Master
-from lowlift.mechanisms.search import Limits, Search
-from lowlift.mechanisms.starts import Starts, ranges
-from lowlift.mechanisms.support import split_support
-from lowlift.polytope import Polytope
-from lowlift.proving import coordinate_bounds, programs_at_once
+from lowlift.solver.boundary import excess, shares_inside, spread, toward
+from lowlift.solver.classes import Atom
+from lowlift.solver.master import NONE, Master
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import coordinate_bounds, programs_at_once
+from lowlift.solver.search import Limits, Search
+from lowlift.solver.starts import Starts, ranges
+from lowlift.solver.support import split_support
 from lowlift.threads import in_order
 
 __all__ = ["TOLERANCE", "Columns"]

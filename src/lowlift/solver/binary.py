@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.audit import risky_symbols
-from lowlift.certificates import nmi_bound
-from lowlift.classes import Mixture
 from lowlift.errors import SolverFailed
-from lowlift.intervals import Interval, largest_duals, partners, sides_of
 from lowlift.kernels.compilation import prepare
-from lowlift.mechanisms.boundary import shares_inside, toward
-from lowlift.mechanisms.master import Rows
-from lowlift.mechanisms.search import Limits, Outcome, Search
-from lowlift.polytope import Polytope
+from lowlift.solver.boundary import shares_inside, toward
+from lowlift.solver.classes import Mixture
+from lowlift.solver.intervals import Interval, largest_duals, partners, sides_of
+from lowlift.solver.master import Rows
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import nmi_bound
+from lowlift.solver.search import Limits, Outcome, Search
 
 __all__ = ["optimise"]
 

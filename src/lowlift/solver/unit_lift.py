@@ -10,14 +10,14 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from lowlift.channel import MAX_DENOMINATOR, Channel
-from lowlift.classes import Mixture
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint
+from lowlift.solver.classes import Mixture
 
-__all__ = ["balanced_channel", "balanced_weights"]
+__all__ = ["unit_lift_channel", "unit_lift_weights"]
 
 
-def balanced_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channel:
+def unit_lift_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channel:
     """Return the channel of exact lift 1 that is nearest to a mixture of atoms.
 
     Parameters
@@ -36,7 +36,7 @@ def balanced_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channe
         if deadline.is_over:
             break
         xs = members.tolist()
-        weights = balanced_weights(joint, xs)
+        weights = unit_lift_weights(joint, xs)
         if weights is None:
             continue
         wanted = Fraction(beta * float(shares[0]) / float(joint.p_x[xs[0]])) * MAX_DENOMINATOR
@@ -53,7 +53,7 @@ def balanced_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channe
     return Channel.from_atoms(joint, outputs, MAX_DENOMINATOR)
 
 
-def balanced_weights(joint: Joint, members: Sequence[int]) -> list[int] | None:
+def unit_lift_weights(joint: Joint, members: Sequence[int]) -> list[int] | None:
     """Return the least positive integers on these symbols that give an output of lift 1.
 
     None when there are none, when more than one ray of them exists, or when they are too large for
