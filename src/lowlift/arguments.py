@@ -5,8 +5,6 @@ from typing import Any
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["check_callable", "check_choice", "check_instance", "check_positive"]
-
 
 def check_callable(value: Any, parameter: str) -> None:
     """Refuse what is neither None nor a function."""

@@ -15,10 +15,9 @@ import math
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from lowlift.arguments import check_instance
 from lowlift.criteria import BuiltIn, Criterion, check_criterion
@@ -35,8 +34,6 @@ from lowlift.solver.polytope import Polytope
 from lowlift.solver.proving import coordinate_bounds, information_bound, prove_floor
 from lowlift.solver.search import State
 from lowlift.threads import cores
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 __all__ = ["Certificate", "State", "verify_certificate"]
 

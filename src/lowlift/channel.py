@@ -8,20 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
 from lowlift.joint import Joint, Label, as_table, check_joint, check_labels
 from lowlift.partition import Partition
-
-__all__ = ["MAX_DENOMINATOR", "Channel", "check_pair"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 MAX_DENOMINATOR = 1 << 48
 _AXES = "|X| rows and |Y| columns"
@@ -476,9 +472,7 @@ def _block_labels(labels: tuple[Label, ...], blocks: Sequence[Sequence[int]]) ->
     return tuple(names) if len(set(names)) == len(names) else tuple(range(len(names)))
 
 
-def _used_outputs(
-    names: tuple[Label, ...], used: npt.NDArray[np.bool_], drop_empty: bool
-) -> tuple[Label, ...]:
+def _used_outputs(names: tuple[Label, ...], used: Bools, drop_empty: bool) -> tuple[Label, ...]:
     empty = [name for name, keep in zip(names, used, strict=True) if not keep]
     if not drop_empty:
         raise InvalidInput(

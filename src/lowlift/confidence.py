@@ -8,11 +8,10 @@ from counts, all of them at once (Bonferroni), and the lift lies between the rat
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.audit import Leakage
 from lowlift.channel import Channel
 from lowlift.criteria import LDP, AlphaLift, BuiltIn, Criterion
@@ -28,7 +27,6 @@ __all__ = [
     "smallest_sample",
 ]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: No table is searched for that has more rows than this.
 _MOST_ROWS = 2.0**50
@@ -89,9 +87,9 @@ class LiftIntervals:
     p_s_low: Floats
     p_s_high: Floats
     #: Per output, whether its lift is 1 whatever the population is: it says nothing about x.
-    is_constant: npt.NDArray[np.bool_]
+    is_constant: Bools
     #: Per output, whether it mixes symbols unevenly: its intervals then take P(x) as known.
-    is_mixed: npt.NDArray[np.bool_]
+    is_mixed: Bools
     level: float
     n_rows: int
     #: How many pairs (s, x) do not occur in the table.

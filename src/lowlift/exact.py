@@ -17,18 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "MAX_BITS",
-    "Enclosure",
-    "at_most_exp",
-    "exp_between",
-    "exp_of",
-    "integers_of",
-    "log_of",
-    "power_sum_at_most_exp",
-    "precisions",
-    "sqrt_at_most_expm1",
-]
+from lowlift.arrays import Floats
 
 Enclosure = tuple[int, int]
 
@@ -46,7 +35,7 @@ def precisions(start: int = 128) -> Iterator[int]:
         bits *= 2
 
 
-def integers_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.object_]:
+def integers_of(values: Floats) -> npt.NDArray[np.object_]:
     """Return the floats as integer multiples of one common power of two, exactly.
 
     Examples

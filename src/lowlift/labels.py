@@ -8,8 +8,6 @@ import numpy as np
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["Label", "check_labels", "labels_in"]
-
 Label: TypeAlias = str | int | float | bool | tuple["Label", ...] | None
 
 #: Labels may be tuples of tuples, up to this depth.

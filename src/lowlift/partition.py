@@ -8,8 +8,6 @@ from typing import Any, Self
 from lowlift.errors import InvalidInput
 from lowlift.joint import Label
 
-__all__ = ["Partition"]
-
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Partition:

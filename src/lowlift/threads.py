@@ -3,14 +3,10 @@
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from lowlift.arrays import Ints
 
-__all__ = ["cores", "in_order", "until_over"]
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 T = TypeVar("T")
 R = TypeVar("R")
 

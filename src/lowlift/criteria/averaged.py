@@ -5,11 +5,11 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.criteria.pointwise import ALIP, violated
 from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, budget, split_budget
 from lowlift.errors import InvalidInput
@@ -21,10 +21,6 @@ from lowlift.kernels.lift import (
     log_or_minus_inf,
     reciprocal,
 )
-
-__all__ = ["AlphaLift", "Chi2Lift", "L1Lift", "check_alpha"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Budgets above this have no tangents: their exponentials would leave the floats.
 _MOST = 300.0

@@ -12,28 +12,13 @@ from typing import (
     NamedTuple,
     Protocol,
     Self,
-    TypeAlias,
     runtime_checkable,
 )
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.errors import InvalidInput
-
-__all__ = [
-    "ZERO_RISK",
-    "BuiltIn",
-    "Criterion",
-    "HalfSpaces",
-    "budget",
-    "epsilon_of",
-    "split_budget",
-    "split_of",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 #: What one zero lift adds to a risk, when the lower side enters it: more than any finite part.
 ZERO_RISK = 1e6

@@ -17,17 +17,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.branching import LEVELS, what_to_split
 from lowlift.kernels.compilation import helper, kernel
 from lowlift.kernels.lp import LIMIT, MINIMISE, OPTIMAL
 from lowlift.kernels.underestimates import CHAIN, DOWN, UP, better, underestimate
-
-__all__ = ["DIFFUSE", "prove"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: The number that stands for "no largest coordinate: all are at most the cap".
 DIFFUSE = -1

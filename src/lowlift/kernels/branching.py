@@ -2,16 +2,9 @@
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.kernels.compilation import helper
 from lowlift.kernels.underestimates import APART, JOINTLY, binary_entropy, chord
-
-__all__ = ["LEVELS", "what_to_split"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 LEVELS = 16  # opened coordinates at the most
 #: Least weight of an interval's width against its error, when choosing what to split.
@@ -31,7 +24,7 @@ def _error_apart(lo: float, hi: float, t: float) -> float:
 def what_to_split(
     depth: int,
     keys: Ints,
-    is_key: npt.NDArray[np.bool_],
+    is_key: Bools,
     low: Floats,
     high: Floats,
     kind: int,

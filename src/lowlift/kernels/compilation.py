@@ -19,8 +19,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from lowlift.logs import LOG
 
-__all__ = ["helper", "kernel", "observe", "prepare", "private_folder"]
-
 #: Told how many functions are compiled, and how many there are.
 Observer: TypeAlias = Callable[[int, int], object]
 F = TypeVar("F", bound=Callable[..., Any])

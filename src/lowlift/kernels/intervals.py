@@ -17,14 +17,9 @@ which bounds all pairs of two stretches of symbols at the cost of one pass over 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import helper, kernel
-
-__all__ = ["cheapest_partners", "largest_duals", "least_value", "match"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: More than the rounding of a value, relative to the size of its terms.
 _ROUNDING = 2.0**-46

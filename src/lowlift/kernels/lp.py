@@ -16,14 +16,9 @@ less an allowance for rounding that holds for any order of summation.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import helper, kernel
-
-__all__ = ["BEYOND", "LIMIT", "MINIMISE", "OPTIMAL", "STUCK", "fresh_tableau", "minimise", "pivot"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Optimal; proven to exceed the cutoff (or infeasible); too many pivots; infeasible but not proven.
 OPTIMAL, BEYOND, LIMIT, STUCK = 0, 1, 2, 3

@@ -10,20 +10,9 @@ The notions are told apart by the number that the criteria carry as `kind`:
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import helper, kernel
-
-__all__ = [
-    "EMPTY",
-    "HOLDS",
-    "PAUSED",
-    "UNDECIDED",
-    "cover",
-]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: What `cover` says when it returns.
 HOLDS, EMPTY, UNDECIDED, PAUSED = 0, 1, 2, 3

@@ -5,12 +5,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.kernels.compilation import kernel
-
-__all__ = ["blocks_of", "extend", "subset_sums"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @kernel("float64[:, ::1]")
@@ -27,7 +23,7 @@ def subset_sums(columns: Floats) -> Floats:
 
 @kernel("boolean[::1], float64[::1], float64[::1], int32[::1], int64, int64")
 def extend(
-    allowed: npt.NDArray[np.bool_],
+    allowed: Bools,
     gain: Floats,
     value: Floats,
     block: npt.NDArray[np.int32],

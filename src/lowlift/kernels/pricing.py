@@ -8,15 +8,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import helper, kernel
 from lowlift.kernels.lp import MINIMISE, OPTIMAL, pivot
-
-__all__ = ["cheapest", "linearise", "pairs", "triples"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Vertices that a walk along edges passes at the most.
 _WALK = 200

@@ -11,25 +11,8 @@ Each coefficient is off by less than 1e-13, which `_SLACK` covers.
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.kernels.compilation import helper
-
-__all__ = [
-    "APART",
-    "CHAIN",
-    "DOWN",
-    "JOINTLY",
-    "UP",
-    "better",
-    "binary_entropy",
-    "chord",
-    "underestimate",
-]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 CHAIN, JOINTLY, APART = 0, 1, 2
 #: Factors that round up and down.
@@ -114,7 +97,7 @@ def underestimate(
     pi: Floats,
     depth: int,
     keys: Ints,
-    is_key: npt.NDArray[np.bool_],
+    is_key: Bools,
     low: Floats,
     high: Floats,
     cap: float,

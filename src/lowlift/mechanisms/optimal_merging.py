@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.audit import risky_symbols
 from lowlift.criteria import Criterion, verdicts
 from lowlift.deadline import Deadline
@@ -14,9 +14,6 @@ from lowlift.mechanisms.merging import partitions_certificate, release_blocks
 from lowlift.release import Release
 from lowlift.solver.growing import bound_on_partitions, kept_by, kernels_of, merge_subsets, started
 
-__all__ = ["PROVEN_SYMBOLS", "optimal_merging"]
-
-Bools: TypeAlias = npt.NDArray[np.bool_]
 Groups: TypeAlias = Sequence[Sequence[int]]
 
 #: Up to this many symbols every partition is covered.
@@ -122,7 +119,7 @@ def _allowed(
     joint: Joint,
     criterion: Criterion,
     groups: Groups,
-    sums: npt.NDArray[np.float64],
+    sums: Floats,
     deadline: Deadline,
 ) -> Bools | None:
     """Return per set of groups, by bit mask, whether it may be a block; None when time ran out."""

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lowlift.arguments import check_callable, check_positive
+from lowlift.arrays import Ints
 from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate
 from lowlift.channel import MAX_DENOMINATOR, Channel
@@ -24,10 +24,6 @@ from lowlift.solver.proving import entropy_of, nmi_bound
 from lowlift.solver.search import Limits, Outcome, State
 from lowlift.solver.unit_lift import unit_lift_channel
 from lowlift.threads import cores
-
-__all__ = ["AFTERWARDS", "best_mixture", "check_convex", "random_response", "round_atoms"]
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: Seconds per symbol of X that rounding and the audit take, after the search.
 AFTERWARDS = 1e-4

@@ -25,8 +25,6 @@ from lowlift.solver.polytope import Polytope
 from lowlift.solver.proving import entropy_of
 from lowlift.solver.search import Limits
 
-__all__ = ["subset_random_response"]
-
 #: Blocks are small: they are solved to this gap of their own NMI.
 _GAP = 1e-6
 #: Seconds for one block, when there is no other limit.

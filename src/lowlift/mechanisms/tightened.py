@@ -8,11 +8,10 @@ listed, each from the largest t that gives it.
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools
 from lowlift.audit import risky_symbols
 from lowlift.criteria import BuiltIn, Criterion
 from lowlift.deadline import Deadline
@@ -29,10 +28,6 @@ from lowlift.solver.growing import (
     repaired,
     started,
 )
-
-__all__ = ["LISTED_SYMBOLS", "tightened_merging"]
-
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 #: Up to this many symbols every partition at a tighter budget is tried: some 1.7 per symbol.
 LISTED_SYMBOLS = 200

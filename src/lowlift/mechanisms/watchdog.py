@@ -14,8 +14,6 @@ from lowlift.mechanisms.merging import release_blocks, release_merged, stopped_c
 from lowlift.release import Release
 from lowlift.solver.growing import Merged, grower_for, join_at_once, kernels_of, started
 
-__all__ = ["watchdog"]
-
 
 def watchdog(
     joint: Joint,

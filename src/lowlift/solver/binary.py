@@ -12,11 +12,11 @@ order in their width: they become narrower until the proven bound is close enoug
 import math
 from contextlib import suppress
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.audit import risky_symbols
 from lowlift.errors import SolverFailed
 from lowlift.kernels.compilation import prepare
@@ -27,12 +27,6 @@ from lowlift.solver.master import Rows
 from lowlift.solver.polytope import Polytope
 from lowlift.solver.proving import nmi_bound
 from lowlift.solver.search import Limits, Outcome, Search
-
-__all__ = ["optimise"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 #: Bins of the first program, which has all pairs, and how many times as many the next one has.
 _FIRST, _GROWTH = 64, 4

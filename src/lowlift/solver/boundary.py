@@ -1,20 +1,15 @@
 """Where lift vectors lie against the boundary of a criterion's region."""
 
 import math
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.criteria import leakage_of
 from lowlift.solver.polytope import MARGIN, Polytope
 
-__all__ = ["excess", "shares_inside", "spread", "toward"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-
-
-def spread(points: Floats, order: npt.NDArray[np.int64], most: int) -> list[int]:
+def spread(points: Floats, order: Ints, most: int) -> list[int]:
     """Return the first points (|S|, k) in an order that differ by a few percent of lift - 1."""
     chosen = list[int]()
     scale = 0.03 * np.abs(points - 1).max(axis=0)

@@ -16,12 +16,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.joint import Joint
 
-__all__ = ["Atom", "Classes", "Mixture", "binned"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 #: A posterior: numbers of symbols, and their shares.
 Atom: TypeAlias = tuple[Ints, Floats]
 #: Masses and posteriors that together are P_X.

@@ -4,11 +4,10 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.errors import SolverFailed
 from lowlift.solver.classes import Mixture
 from lowlift.solver.columns import TOLERANCE, Columns
@@ -17,11 +16,6 @@ from lowlift.solver.polytope import Polytope
 from lowlift.solver.proving import Proof, coordinate_bounds, nmi_bound, prove_floor
 from lowlift.solver.search import Limits, Outcome
 from lowlift.solver.starts import Starts
-from lowlift.solver.support import split_support
-
-__all__ = ["optimise", "split_support"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: A proof is short up to so many nodes for a symbol.
 _NODES = 60

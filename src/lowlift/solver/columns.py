@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.audit import risky_symbols
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
@@ -19,10 +18,6 @@ from lowlift.solver.search import Limits, Search
 from lowlift.solver.starts import Starts, ranges
 from lowlift.solver.support import split_support
 from lowlift.threads import in_order
-
-__all__ = ["TOLERANCE", "Columns"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: An atom whose value is above minus this does not improve the mixture.
 TOLERANCE = 1e-8
@@ -90,7 +85,7 @@ class Columns(Search):
         atoms[first, columns], atoms[second, columns] = share, 1 - share
         return atoms
 
-    def _allowed_alone(self) -> npt.NDArray[np.int64]:
+    def _allowed_alone(self) -> Ints:
         """Return the symbols that may be released alone.
 
         They have the same lift whatever their weight, and need no margin.
@@ -133,13 +128,13 @@ class Columns(Search):
             self._linearise(size * noise - np.log(self.upper), Starts(n), keep_all=True)
         self._solve()
 
-    def _add_pairs(self, which: npt.NDArray[np.int64]) -> int:
+    def _add_pairs(self, which: Ints) -> int:
         first, second, share = (part[which] for part in self.pairs)
         members = np.stack([first, second], axis=1)
         shares = np.stack([share, 1 - share], axis=1)
         return self.master.add_atoms(list(zip(members, shares, strict=True)))
 
-    def _cheapest_pairs(self, cost: Floats, below: float, count: int) -> npt.NDArray[np.int64]:
+    def _cheapest_pairs(self, cost: Floats, below: float, count: int) -> Ints:
         """Return the numbers of the cheapest pairs of each symbol, as first and as second."""
         best = np.empty((2, self.polytope.n_x, count), np.int64)
         for symbol, numbers in zip(self.pairs[:2], best, strict=True):

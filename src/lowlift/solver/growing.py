@@ -6,17 +6,15 @@ from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lowlift.arguments import check_callable
+from lowlift.arrays import Bools, Floats
 from lowlift.audit import risky_symbols
 from lowlift.criteria import BuiltIn, Criterion, risk_of, verdicts
 from lowlift.deadline import Deadline, check_time_limit
 from lowlift.joint import Joint
 from lowlift.kernels.compilation import prepare
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 #: Called with (symbols done, symbols in all).
 Progress: TypeAlias = Callable[[int, int], object]
 

@@ -8,19 +8,14 @@ at one of them, and looking at all is a proof.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import prepare
 from lowlift.solver.polytope import Polytope
 from lowlift.threads import in_order, until_over
-
-__all__ = ["Interval", "Sides", "largest_duals", "partners", "sides_of"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: Symbols of one side that a thread takes at a time.
 _STRETCH = 1024

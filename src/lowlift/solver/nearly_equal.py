@@ -15,8 +15,6 @@ from lowlift.solver.growing import merge_subsets
 from lowlift.solver.polytope import Polytope
 from lowlift.solver.search import Limits, Outcome, State
 
-__all__ = ["optimise_bins"]
-
 #: Bins of the first round for 3 values of S, and how many times as many the next round has.
 _FIRST, _GROWTH = 300, 1.6
 #: The next round is begun if so many times the last one's seconds are left.

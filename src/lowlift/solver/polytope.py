@@ -6,17 +6,12 @@ polytope is kept as the linear programs take it: rows over v, and boxes of rows 
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.criteria import LIP, BuiltIn, Criterion, cut_of, half_spaces_of
 from lowlift.joint import Joint
-
-__all__ = ["MARGIN", "Polytope", "allows_only_one"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: By how much atoms keep away from the region's boundary, in lift: room for rounding to integers.
 MARGIN = 1e-8

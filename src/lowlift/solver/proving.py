@@ -5,19 +5,16 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.deadline import Deadline
 from lowlift.kernels.compilation import prepare
 from lowlift.solver.intervals import Interval
 from lowlift.solver.polytope import Polytope
 from lowlift.threads import in_order, until_over
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: Where the largest coordinate of v lies, for the jobs that the proof starts with; and on from
 #: there, where that is not enough.

@@ -1,16 +1,11 @@
 """What the searches for a random response share: their limits, what they find, when they stop."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from lowlift.arrays import Floats, Ints
 from lowlift.deadline import Deadline
 from lowlift.solver.classes import Mixture
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 
 class State(NamedTuple):

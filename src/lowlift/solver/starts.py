@@ -1,16 +1,11 @@
 """Where pricing starts: points made when they are asked for, so that few exist at a time."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.solver.classes import Atom
-
-__all__ = ["Starts", "ranges"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class Starts:

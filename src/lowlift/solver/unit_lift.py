@@ -14,8 +14,6 @@ from lowlift.deadline import Deadline
 from lowlift.joint import Joint
 from lowlift.solver.classes import Mixture
 
-__all__ = ["unit_lift_channel", "unit_lift_weights"]
-
 
 def unit_lift_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channel:
     """Return the channel of exact lift 1 that is nearest to a mixture of atoms.
