@@ -82,7 +82,7 @@ def _best_listed(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merged
     """Return the best of all partitions of Algorithm 1 at this and at tighter budgets."""
     factor, best, kept = 1.0, Merged([], is_stopped=False), -math.inf
     for _ in range(100 + 20 * joint.n_x):  # more than there are, whatever the rounding
-        tighter = _scaled(criterion, factor)
+        tighter = criterion.scaled(factor)
         risky = risky_symbols(joint, tighter)
         if _most_kept(joint, risky) <= kept:
             break
@@ -119,7 +119,7 @@ def _best_of_some(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merge
     for k in range(first, first + _STEPS):
         if best.is_stopped or deadline.is_over:
             return Merged(best.blocks, is_stopped=True)
-        tighter = _scaled(criterion, min(1.0, _RATIO**k / largest))
+        tighter = criterion.scaled(min(1.0, _RATIO**k / largest))
         if _most_kept(joint, risky_symbols(joint, tighter)) <= kept_by(joint, best.blocks):
             break
         found = merge_subsets(joint, tighter, deadline=deadline)
@@ -128,11 +128,6 @@ def _best_of_some(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merge
         if kept_by(joint, found.blocks) > kept_by(joint, best.blocks):
             best = found
     return best
-
-
-def _scaled(criterion: BuiltIn, factor: float) -> Criterion:
-    sides = {k: v if k == "alpha" else v * factor for k, v in criterion.parameters().items()}
-    return type(criterion)(**sides)
 
 
 def _needed(joint: Joint, criterion: Criterion, blocks: Sequence[Sequence[int]]) -> float:
