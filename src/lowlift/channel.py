@@ -4,7 +4,6 @@ A channel is kept by output: output y has members x and integer weights, so that
 100,000 symbols takes 100,000 entries, and an output is at hand as the atom it is.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +14,9 @@ import numpy.typing as npt
 
 from lowlift.arrays import Bools, Floats, Ints
 from lowlift.errors import InvalidInput, LowliftWarning
-from lowlift.exact import integers_of
-from lowlift.joint import Joint, Label, as_table, check_joint, check_labels
+from lowlift.exact import integers_of, largest_remainders
+from lowlift.joint import Joint, as_table, check_joint
+from lowlift.labels import Label, block_labels, check_labels
 from lowlift.partition import Partition
 
 MAX_DENOMINATOR = 1 << 48
@@ -105,37 +105,14 @@ class Channel:
         if not used.all():
             exact, names = exact[:, used], _used_outputs(names, used, drop_empty)
         outputs, members = np.nonzero(exact.T)
-        self._settle(
-            denominator,
-            n_x,
-            _offsets_of(np.bincount(outputs, minlength=len(names))),
-            members,
-            exact[members, outputs],
-            names,
-            rows,
-        )
+        sizes, entries = np.bincount(outputs, minlength=len(names)), exact[members, outputs]
+        self._set(denominator, n_x, _offsets_of(sizes), members, entries, names, rows)
 
-    def _settle(
-        self,
-        denominator: int,
-        n_x: int,
-        offsets: Ints,
-        members: Ints,
-        member_weights: Ints,
-        y_labels: tuple[Label, ...] | None,
-        x_labels: tuple[Label, ...] | None,
-    ) -> None:
-        for array in (offsets, members, member_weights):
+    def _set(self, *parts: Any) -> None:
+        """Set all fields, in their order; their arrays become read-only."""
+        for array in parts[2:5]:
             array.flags.writeable = False
-        self.__dict__.update(
-            denominator=denominator,
-            n_x=n_x,
-            offsets=offsets,
-            members=members,
-            member_weights=member_weights,
-            _y_labels=y_labels,
-            _x_labels=x_labels,
-        )
+        self.__dict__.update(zip(self.__dataclass_fields__, parts, strict=True))
 
     @classmethod
     def from_atoms(
@@ -192,7 +169,7 @@ class Channel:
     ) -> Self:
         """Return the channel of these positive weights, laid end to end by output.
 
-        Members of an output are trusted to be different: this is the mechanisms' door.
+        For mechanisms: the members of an output are trusted to be different.
         """
         sums = np.bincount(members, weights.astype(np.float64), joint.n_x)  # exact up to 2**53
         if (sums != denominator).any():
@@ -202,29 +179,19 @@ class Channel:
                 f"those of {joint.x_labels[x]!r} ({x}) sum to {int(sums[x])}."
             )
         self = cls.__new__(cls)
-        self._settle(
-            denominator, joint.n_x, _offsets_of(sizes), members, weights, y_labels, joint.x_labels
-        )
+        offsets = _offsets_of(sizes)
+        self._set(denominator, joint.n_x, offsets, members, weights, y_labels, joint.x_labels)
         return self
 
     @classmethod
     def from_blocks(cls, joint: Joint, blocks: Sequence[Sequence[int]]) -> Self:
         """Return the channel that maps each block of symbol numbers to one output.
 
-        The blocks are trusted to be a partition of ``0..|X|-1``: this is the mechanisms' door.
+        The blocks must be a partition of ``0..|X|-1``.
         """
         members = np.array([x for block in blocks for x in block], dtype=np.int64)
-        self = cls.__new__(cls)
-        self._settle(
-            1,
-            joint.n_x,
-            _offsets_of(np.array([len(block) for block in blocks])),
-            members,
-            np.ones(len(members), np.int64),
-            None,
-            joint.x_labels,
-        )
-        return self
+        sizes = np.array([len(block) for block in blocks])
+        return cls.from_entries(joint, sizes, members, np.ones_like(members), 1)
 
     @classmethod
     def identity(cls, joint: Joint) -> Self:
@@ -329,9 +296,11 @@ class Channel:
     def __repr__(self) -> str:
         return f"<Channel |X|={self.n_x} |Y|={self.n_y} denominator={self.denominator}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        arrays = (self.offsets, self.members, self.member_weights)
-        return _rebuild, (self.denominator, self.n_x, *arrays, self._y_labels, self._x_labels)
+    def __getstate__(self) -> tuple[Any, ...]:
+        return tuple(self.__dict__[name] for name in self.__dataclass_fields__)
+
+    def __setstate__(self, parts: tuple[Any, ...]) -> None:
+        self._set(*parts)
 
     @property
     def n_y(self) -> int:
@@ -348,7 +317,7 @@ class Channel:
         """The labels of Y: as given, or made of the members (one: its label, more: a tuple)."""
         if self._y_labels is not None:
             return self._y_labels
-        return _block_labels(self.x_labels, [self.atom(y)[0] for y in range(self.n_y)])
+        return block_labels(self.x_labels, [self.atom(y)[0] for y in range(self.n_y)])
 
     @cached_property
     def weights(self) -> Ints:
@@ -431,23 +400,6 @@ def check_pair(joint: Any, channel: Any) -> None:
     channel.check_fits(joint)
 
 
-def largest_remainders(shares: Sequence[int], denominator: int) -> list[int]:
-    """Return whole numbers in the ratio of `shares` that sum to `denominator`.
-
-    Examples
-    --------
-    >>> largest_remainders([1, 1, 1], 16)
-    [6, 5, 5]
-    """
-    total = sum(shares)
-    floors, rests = zip(*(divmod(share * denominator, total) for share in shares), strict=True)
-    out = list(floors)
-    by_rest = sorted(range(len(out)), key=lambda k: -rests[k])
-    for k in by_rest[: denominator - sum(out)]:
-        out[k] += 1
-    return out
-
-
 def _row(labels: tuple[Label, ...] | None, x: int) -> str:
     return f"row {x}" if labels is None else f"row {labels[x]!r} ({x})"
 
@@ -456,20 +408,6 @@ def _offsets_of(sizes: npt.NDArray[Any]) -> Ints:
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
-
-
-def _block_labels(labels: tuple[Label, ...], blocks: Sequence[Sequence[int]]) -> tuple[Label, ...]:
-    """Name an output by its one member or by the tuple of its members, numbered where two agree."""
-    names: list[Label] = [
-        labels[block[0]] if len(block) == 1 else tuple(labels[x] for x in block) for block in blocks
-    ]
-    if len(set(names)) < len(names):
-        seen = Counter(names)
-        for y, block in enumerate(blocks):
-            if seen[names[y]] > 1:
-                names[y] = (*(labels[x] for x in block), f"output {y}")
-    # A symbol may itself be called by such a tuple: then all outputs are numbered.
-    return tuple(names) if len(set(names)) == len(names) else tuple(range(len(names)))
 
 
 def _used_outputs(names: tuple[Label, ...], used: Bools, drop_empty: bool) -> tuple[Label, ...]:
@@ -483,9 +421,3 @@ def _used_outputs(names: tuple[Label, ...], used: Bools, drop_empty: bool) -> tu
 
     warnings.warn(f"dropped {len(empty)} output(s) that never occur.", LowliftWarning, stacklevel=3)
     return tuple(name for name, keep in zip(names, used, strict=True) if keep)
-
-
-def _rebuild(*parts: Any) -> Channel:
-    channel = Channel.__new__(Channel)
-    channel._settle(*parts)  # noqa: SLF001 (a second constructor)
-    return channel

@@ -55,6 +55,23 @@ def integers_of(values: Floats) -> npt.NDArray[np.object_]:
     return out.reshape(values.shape)
 
 
+def largest_remainders(shares: Sequence[int], denominator: int) -> list[int]:
+    """Return whole numbers in the ratio of `shares` that sum to `denominator`.
+
+    Examples
+    --------
+    >>> largest_remainders([1, 1, 1], 16)
+    [6, 5, 5]
+    """
+    total = sum(shares)
+    floors, rests = zip(*(divmod(share * denominator, total) for share in shares), strict=True)
+    out = list(floors)
+    by_rest = sorted(range(len(out)), key=lambda k: -rests[k])
+    for k in by_rest[: denominator - sum(out)]:
+        out[k] += 1
+    return out
+
+
 def _shift_up(value: int, bits: int) -> int:
     return -((-value) >> bits)
 

@@ -9,8 +9,8 @@ import lowlift as ll
 from lowlift.deadline import Deadline
 from lowlift.mechanisms import random_response as module
 from lowlift.solver import column_generation
-from lowlift.solver.support import split_support
 from lowlift.solver.master import Master
+from lowlift.solver.support import split_support
 from lowlift.solver.unit_lift import unit_lift_weights
 
 INF = math.inf

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from lowlift.audit import risky_symbols
-from lowlift.channel import MAX_DENOMINATOR, Channel, largest_remainders
+from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
-from lowlift.exact import integers_of
+from lowlift.exact import integers_of, largest_remainders
 from lowlift.joint import Joint, Label
 from lowlift.mechanisms.merging import release_blocks, release_merged, stopped_certificate
 from lowlift.release import Release
