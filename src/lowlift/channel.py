@@ -4,14 +4,17 @@ A channel is kept by output: output y has members x and integer weights, so that
 100,000 symbols takes 100,000 entries, and an output is at hand as the atom it is.
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arguments import check_instance
 from lowlift.arrays import Bools, Floats, Ints
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of, largest_remainders
@@ -77,9 +80,8 @@ class Channel:
                 f"weights must be whole numbers; got dtype {array.dtype}. "
                 "Use Channel.from_probabilities for floats."
             )
-        n_x, n_y = array.shape
-        rows = None if x_labels is None else check_labels(x_labels, n_x, "x")
-        names = check_labels(y_labels, n_y, "y")
+        rows = None if x_labels is None else check_labels(x_labels, len(array), "x")
+        names = check_labels(y_labels, array.shape[1], "y")
         bad = (array < 0) | (array > MAX_DENOMINATOR)
         if bad.any():
             x, y = np.argwhere(bad)[0]
@@ -106,7 +108,9 @@ class Channel:
             exact, names = exact[:, used], _used_outputs(names, used, drop_empty)
         outputs, members = np.nonzero(exact.T)
         sizes, entries = np.bincount(outputs, minlength=len(names)), exact[members, outputs]
-        self._set(denominator, n_x, _offsets_of(sizes), members, entries, names, rows)
+        self._set(
+            denominator, len(exact), np.r_[0, np.cumsum(sizes)], members, entries, names, rows
+        )
 
     def _set(self, *parts: Any) -> None:
         """Set all fields, in their order; their arrays become read-only."""
@@ -142,14 +146,11 @@ class Channel:
         """
         check_joint(joint)
         _check_denominator(denominator)
-        for k, (xs, ws) in enumerate(_pairs(atoms)):
-            if not 0 < len(xs) == len(ws) == len(set(xs)) or not all(
-                type(x) is int and type(w) is int and 0 <= x < joint.n_x and 0 < w <= denominator
-                for x, w in zip(xs, ws, strict=True)
-            ):
+        for k, atom in enumerate(atoms if isinstance(atoms, Sequence) else [None]):
+            if not _is_atom(atom, joint.n_x, denominator):
                 raise InvalidInput(
                     "an atom must hold different numbers of symbols of X and as many positive "
-                    f"whole weights; atom {k} does not."
+                    f"whole weights; atom {k} does not. Write [([0, 1], [1, 1])], for example."
                 )
         sizes = [len(xs) for xs, _ in atoms]
         members = np.fromiter((x for xs, _ in atoms for x in xs), np.int64, sum(sizes))
@@ -179,7 +180,7 @@ class Channel:
                 f"those of {joint.x_labels[x]!r} ({x}) sum to {int(sums[x])}."
             )
         self = cls.__new__(cls)
-        offsets = _offsets_of(sizes)
+        offsets = np.r_[0, np.cumsum(sizes)]
         self._set(denominator, joint.n_x, offsets, members, weights, y_labels, joint.x_labels)
         return self
 
@@ -222,23 +223,18 @@ class Channel:
         (('a', 'c'), 'b')
         """
         check_joint(joint)
-        if not isinstance(partition, Partition):
-            raise InvalidInput(
-                f"partition must be a Partition; got {type(partition).__name__}. "
-                "Write Partition([['a', 'b'], ['c']])."
-            )
+        check_instance(partition, Partition, "partition", "Write Partition([['a', 'b'], ['c']]).")
         number = {label: x for x, label in enumerate(joint.x_labels)}
         unknown = partition.block_of.keys() - number.keys()
         if unknown:
             raise InvalidInput(
                 f"blocks must hold symbols of X; {len(unknown)} label(s) are not among them."
             )
-        missed = [label for label in joint.x_labels if label not in partition.block_of]
-        if missed:
-            raise InvalidInput(
-                "blocks must hold every symbol of X; "
-                f"{missed[0]!r} ({number[missed[0]]}) is in none."
-            )
+        for label, x in number.items():
+            if label not in partition.block_of:
+                raise InvalidInput(
+                    f"blocks must hold every symbol of X; {label!r} ({x}) is in none."
+                )
         return cls.from_blocks(joint, [[number[label] for label in block] for block in partition])
 
     @classmethod
@@ -310,7 +306,7 @@ class Channel:
     @property
     def x_labels(self) -> tuple[Label, ...]:
         """The labels of X; 0, 1, ... when none were given."""
-        return tuple(range(self.n_x)) if self._x_labels is None else self._x_labels
+        return self._x_labels or tuple(range(self.n_x))
 
     @cached_property
     def y_labels(self) -> tuple[Label, ...]:
@@ -350,14 +346,12 @@ class Channel:
             raise InvalidInput(
                 f"channel and joint must have the same X; got {self.n_x} and {joint.n_x} symbols."
             )
-        if self._x_labels is None or self._x_labels is joint.x_labels:
-            return
-        if self._x_labels != joint.x_labels:
-            pairs = zip(self._x_labels, joint.x_labels, strict=True)
-            x = next(x for x, (mine, theirs) in enumerate(pairs) if mine != theirs)
+        mine, theirs = self._x_labels, joint.x_labels
+        if mine is not None and mine is not theirs and mine != theirs:
+            x = next(x for x in range(self.n_x) if mine[x] != theirs[x])
             raise InvalidInput(
                 "channel and joint must list the symbols of X in the same order; "
-                f"at {x} the channel has {self._x_labels[x]!r}, the joint {joint.x_labels[x]!r}."
+                f"at {x} the channel has {mine[x]!r}, the joint {theirs[x]!r}."
             )
 
     def output_masses(self, joint: Joint) -> Floats:
@@ -377,26 +371,19 @@ def _check_denominator(value: Any) -> None:
         raise InvalidInput(f"denominator must be a power of two up to 2**48; got {value!r}.")
 
 
-def _pairs(atoms: Any) -> Sequence[tuple[Sequence[int], Sequence[int]]]:
-    """Return the atoms; refuse what are not pairs of lists."""
-    if isinstance(atoms, Sequence) and all(
-        isinstance(atom, Sequence) and len(atom) == 2 and all(isinstance(p, Sequence) for p in atom)
-        for atom in atoms
-    ):
-        return atoms
-    raise InvalidInput(
-        "atoms must be pairs of symbol numbers and weights, such as [([0, 1], [1, 1])]."
-    )
+def _is_atom(atom: Any, n_x: int, most: int) -> bool:
+    """Tell whether this is a pair of different symbols and as many weights up to the most."""
+    if not isinstance(atom, Sequence) or [isinstance(p, Sequence) for p in atom] != [True, True]:
+        return False
+    xs = {x for x in atom[0] if type(x) is int and 0 <= x < n_x}
+    ws = [w for w in atom[1] if type(w) is int and 0 < w <= most]
+    return 0 < len(xs) == len(ws) == len(atom[0]) == len(atom[1])
 
 
 def check_pair(joint: Any, channel: Any) -> None:
     """Refuse what is not a joint and a channel on its symbols."""
     check_joint(joint)
-    if not isinstance(channel, Channel):
-        raise InvalidInput(
-            f"channel must be a Channel; got {type(channel).__name__}. "
-            "Use Channel.from_probabilities for an array."
-        )
+    check_instance(channel, Channel, "channel", "Use Channel.from_probabilities for an array.")
     channel.check_fits(joint)
 
 
@@ -404,20 +391,11 @@ def _row(labels: tuple[Label, ...] | None, x: int) -> str:
     return f"row {x}" if labels is None else f"row {labels[x]!r} ({x})"
 
 
-def _offsets_of(sizes: npt.NDArray[Any]) -> Ints:
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
-
-
 def _used_outputs(names: tuple[Label, ...], used: Bools, drop_empty: bool) -> tuple[Label, ...]:
-    empty = [name for name, keep in zip(names, used, strict=True) if not keep]
     if not drop_empty:
         raise InvalidInput(
-            f"every output must occur; {empty[0]!r} has no weight. "
+            f"every output must occur; {names[used.argmin()]!r} has no weight. "
             "Pass drop_empty=True to drop such outputs."
         )
-    import warnings
-
-    warnings.warn(f"dropped {len(empty)} output(s) that never occur.", LowliftWarning, stacklevel=3)
-    return tuple(name for name, keep in zip(names, used, strict=True) if keep)
+    warnings.warn(f"dropped {sum(~used)} output(s) that never occur.", LowliftWarning, stacklevel=3)
+    return tuple(compress(names, used))

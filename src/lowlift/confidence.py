@@ -13,19 +13,13 @@ import numpy as np
 
 from lowlift.arrays import Bools, Floats
 from lowlift.audit import Leakage
-from lowlift.channel import Channel
+from lowlift.channel import Channel, check_pair
 from lowlift.criteria import LDP, AlphaLift, BuiltIn, Criterion
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.kernels.lift import log_or_minus_inf, reciprocal
 
-__all__ = [
-    "LiftIntervals",
-    "check_level",
-    "clopper_pearson",
-    "lift_intervals",
-    "smallest_sample",
-]
+__all__ = ["LiftIntervals", "check_level", "clopper_pearson", "lift_intervals", "smallest_sample"]
 
 
 #: No table is searched for that has more rows than this.
@@ -247,14 +241,12 @@ def lift_intervals(joint: Joint, channel: Channel, level: float = 0.95) -> LiftI
 
 
 def _counted(joint: Joint, channel: Channel) -> Floats:
-    if not isinstance(joint, Joint) or not joint.is_counted:
+    check_pair(joint, channel)
+    if not joint.is_counted:
         raise InvalidInput(
             "intervals need counted rows; this joint was made of probabilities. "
             "Use Joint.from_counts."
         )
-    if not isinstance(channel, Channel):
-        raise InvalidInput(f"channel must be a Channel; got {type(channel).__name__}.")
-    channel.check_fits(joint)
     return joint.counts.astype(np.float64)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+from lowlift.arguments import check_instance
 from lowlift.errors import InvalidInput
 from lowlift.joint import Label
 
@@ -103,8 +104,7 @@ class Partition:
         InvalidInput
             When the two are not partitions of the same symbols.
         """
-        if not isinstance(other, Partition):
-            raise InvalidInput(f"other must be a Partition; got {type(other).__name__}.")
+        check_instance(other, Partition, "other")
         if self.block_of.keys() != other.block_of.keys():
             differing = len(self.block_of.keys() ^ other.block_of.keys())
             raise InvalidInput(

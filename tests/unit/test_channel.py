@@ -184,6 +184,7 @@ def test_outputs_that_would_be_called_the_same_are_numbered():
         ([([0, 1, 2], [3, 3, 3])], 3, r"power of two up to"),
         ([([0, 1, 3], [1, 1, 1])], 1, r"numbers of symbols of X"),
         ([([0, 1, -1], [1, 1, 1])], 1, r"numbers of symbols of X"),
+        ([([[0], 1, 2], [1, 1, 1])], 1, r"numbers of symbols of X"),  # no number: it has no hash
         ([([0, 1, 2], [1, 1, 1]), ([], [])], 1, r"atom 1 does not"),
         ([([0, 1, 2], [3, 2, 2]), ([0], [-1])], 2, r"positive whole weights; atom 0"),
         ([([0, 1, 2], [2**49] * 3)], 2**49, r"power of two"),
