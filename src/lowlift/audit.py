@@ -1,7 +1,7 @@
 """The verdict on any channel, exact; knows none of the solvers."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -238,31 +238,27 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     masses = channel.output_masses(joint)
     mass_y = masses.sum(axis=0)
     lift = masses / mass_y / joint.p_s[:, None]
-    allowed = verdicts(
-        criterion,
-        lift,
-        joint.p_s,
-        joint.lift_error,
-        lambda y: channel.exact_masses(joint, y),
-        lambda: joint.prior,
-    )
+    allowed = allowed_lifts(joint, criterion, lift, lambda y: channel.exact_masses(joint, y))
     p_y = mass_y / mass_y.sum()
     for array in (allowed, lift, p_y):
         array.flags.writeable = False
     return Audit(joint, channel, criterion, allowed, lift, p_y)
 
 
+def allowed_lifts(
+    joint: Joint, criterion: Criterion, lift: Floats, exact: Callable[[int], Sequence[int]]
+) -> Bools:
+    """Return per column of lifts, (|S|, k), whether the criterion allows it.
+
+    `exact` gives whole numbers proportional to P(s, y) for a column's number.
+    """
+    return verdicts(criterion, lift, joint.p_s, joint.lift_error, exact, lambda: joint.prior)
+
+
 def risky_symbols(joint: Joint, criterion: Criterion) -> Bools:
     """Return per symbol of X whether publishing it unchanged breaks the criterion, exactly."""
     check_joint(joint)
-    return ~verdicts(
-        criterion,
-        joint.lift,
-        joint.p_s,
-        joint.lift_error,
-        lambda x: joint.exact_column([x], [1]),
-        lambda: joint.prior,
-    )
+    return ~allowed_lifts(joint, criterion, joint.lift, lambda x: joint.exact_column([x], [1]))
 
 
 def high_risk(joint: Joint, criterion: Criterion) -> tuple[Label, ...]:

@@ -107,10 +107,8 @@ class Channel:
         if not used.all():
             exact, names = exact[:, used], _used_outputs(names, used, drop_empty)
         outputs, members = np.nonzero(exact.T)
-        sizes, entries = np.bincount(outputs, minlength=len(names)), exact[members, outputs]
-        self._set(
-            denominator, len(exact), np.r_[0, np.cumsum(sizes)], members, entries, names, rows
-        )
+        offsets = np.searchsorted(outputs, np.arange(len(names) + 1))
+        self._set(denominator, len(exact), offsets, members, exact[members, outputs], names, rows)
 
     def _set(self, *parts: Any) -> None:
         """Set all fields, in their order; their arrays become read-only."""

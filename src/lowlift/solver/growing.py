@@ -9,8 +9,8 @@ import numpy as np
 
 from lowlift.arguments import check_callable
 from lowlift.arrays import Bools, Floats
-from lowlift.audit import risky_symbols
-from lowlift.criteria import BuiltIn, Criterion, risk_of, verdicts
+from lowlift.audit import allowed_lifts, risky_symbols
+from lowlift.criteria import BuiltIn, Criterion, risk_of
 from lowlift.deadline import Deadline, check_time_limit
 from lowlift.joint import Joint
 from lowlift.kernels.compilation import prepare
@@ -84,16 +84,11 @@ class Grower:
             return True  # one output for all of X: its lift is exactly 1
         masses = self.joint.masses[:, list(block)].sum(axis=1, keepdims=True)
         lift = masses / masses.sum() / self.joint.p_s[:, None]
-        return bool(
-            verdicts(
-                self.criterion,
-                lift,
-                self.joint.p_s,
-                self.joint.lift_error,
-                lambda _: self.joint.exact_column(block, [1] * len(block)),
-                lambda: self.joint.prior,
-            )[0]
-        )
+
+        def exact(_: int) -> list[int]:
+            return self.joint.exact_column(block, [1] * len(block))
+
+        return bool(allowed_lifts(self.joint, self.criterion, lift, exact)[0])
 
     def cover(self, symbols: list[int]) -> tuple[list[list[int]], bool]:
         """Grow blocks from the symbols until all are placed, each from the riskiest one left.
