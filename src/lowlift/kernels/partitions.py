@@ -23,12 +23,7 @@ def subset_sums(columns: Floats) -> Floats:
 
 @kernel("boolean[::1], float64[::1], float64[::1], int32[::1], int64, int64")
 def extend(
-    allowed: Bools,
-    gain: Floats,
-    value: Floats,
-    block: npt.NDArray[np.int32],
-    first: int,
-    last: int,
+    allowed: Bools, gain: Floats, value: Floats, block: npt.NDArray[np.int32], first: int, last: int
 ) -> None:
     """Find the best allowed partition of each subset numbered ``first`` to ``last - 1``.
 

@@ -11,12 +11,7 @@ from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint, check_joint
 from lowlift.mechanisms.merging import partition_of, release_blocks
-from lowlift.mechanisms.random_response import (
-    AFTERWARDS,
-    best_mixture,
-    check_convex,
-    round_atoms,
-)
+from lowlift.mechanisms.random_response import AFTERWARDS, best_mixture, check_convex, round_atoms
 from lowlift.partition import Partition
 from lowlift.release import Release
 from lowlift.solver.classes import Mixture

@@ -21,6 +21,7 @@ from lowlift.release import Release
 from lowlift.solver.growing import (
     Merged,
     bound_on_partitions,
+    divided,
     grower_for,
     kept_by,
     kernels_of,
@@ -86,11 +87,11 @@ def _best_listed(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merged
         risky = risky_symbols(joint, tighter)
         if _most_kept(joint, risky) <= kept:
             break
-        alone = [[x] for x in np.flatnonzero(~risky).tolist()]
+        high, alone = divided(risky)
         accepted, blocks, is_stopped = list(alone), list(alone), False
-        if risky.any():
+        if high:
             grower = grower_for(joint, tighter, deadline=deadline)
-            covered, is_allowed = grower.cover(np.flatnonzero(risky).tolist())
+            covered, is_allowed = grower.cover(high)
             accepted += [list(block) for block in (covered if is_allowed else covered[:-1])]
             blocks = covered + alone if is_allowed else repaired(grower, covered, alone)
             accepted += blocks

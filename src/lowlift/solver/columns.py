@@ -94,13 +94,17 @@ class Columns(Search):
         risky = risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
         return np.flatnonzero(~risky)
 
-    def _below(self, pi: Floats, starts: Floats, least: float) -> Floats:
-        """Return vertices (k, |X|) with values below ``-least`` that linearisation finds."""
+    def _descended(self, pi: Floats, starts: Floats) -> tuple[Floats, Floats]:
+        """Return the vertices that linearisation finds from these points, and their values."""
         polytope = self.polytope
-        points, values = pricing.linearise(
+        return pricing.linearise(
             lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi, pi,
             starts, *polytope.start, _STEPS, _PIVOTS,
         )  # fmt: skip
+
+    def _below(self, pi: Floats, starts: Floats, least: float) -> Floats:
+        """Return vertices (k, |X|) with values below ``-least`` that linearisation finds."""
+        points, values = self._descended(pi, starts)
         # Two with the same value are mostly the same; if not, the next round finds the other.
         _, first = np.unique(values.round(12), return_index=True)
         points = points[first[values[first] < -least]]
@@ -156,11 +160,7 @@ class Columns(Search):
         def part(which: range) -> tuple[Floats, Floats]:
             if self._is_over():
                 return np.zeros((0, polytope.n_x)), np.zeros(0)
-            points, values = pricing.linearise(
-                lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo,
-                polytope.inner_hi, pi, starts.points(which), *polytope.start, _STEPS, _PIVOTS,
-            )  # fmt: skip
-            return points, values
+            return self._descended(pi, starts.points(which))
 
         step = programs_at_once(polytope)
         room = max(step, _MOST_ENTRIES // polytope.n_x // step * step)

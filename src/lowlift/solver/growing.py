@@ -17,6 +17,8 @@ from lowlift.kernels.compilation import prepare
 
 #: Called with (symbols done, symbols in all).
 Progress: TypeAlias = Callable[[int, int], object]
+#: Called with the number of symbols just placed.
+Placed: TypeAlias = Callable[[int], object]
 
 #: Entries of candidates, |S| each, looked at between two questions for the time: some tenths of a
 #: second. Criteria that are means take 10 times as long for each, powers 100 times.
@@ -60,11 +62,7 @@ class Grower:
     """
 
     def __init__(
-        self,
-        joint: Joint,
-        criterion: Criterion,
-        progress: Callable[[int], object],
-        deadline: Deadline,
+        self, joint: Joint, criterion: Criterion, progress: Placed, deadline: Deadline
     ) -> None:
         self.joint, self.criterion, self.progress = joint, criterion, progress
         self.deadline, self.is_stopped = deadline, False
@@ -130,11 +128,7 @@ class CompiledGrower(Grower):
     """For built-in criteria: the compiled kernels, which stop where floats cannot tell."""
 
     def __init__(
-        self,
-        joint: Joint,
-        criterion: BuiltIn,
-        progress: Callable[[int], object],
-        deadline: Deadline,
+        self, joint: Joint, criterion: BuiltIn, progress: Placed, deadline: Deadline
     ) -> None:
         super().__init__(joint, criterion, progress, deadline)
         prepare("merging")
@@ -217,7 +211,7 @@ def kernels_of(criterion: Criterion) -> tuple[str, ...]:
 def grower_for(
     joint: Joint,
     criterion: Criterion,
-    progress: Callable[[int], object] = lambda _: None,
+    progress: Placed = lambda _: None,
     deadline: Deadline | None = None,
 ) -> Grower:
     """Return the compiled grower for built-in criteria, the plain one for others."""
@@ -247,6 +241,11 @@ class Merged(NamedTuple):
     is_stopped: bool
 
 
+def divided(risky: Bools) -> tuple[list[int], list[list[int]]]:
+    """Return the high-risk symbols, and each of the others as a block of its own."""
+    return np.flatnonzero(risky).tolist(), [[x] for x in np.flatnonzero(~risky).tolist()]
+
+
 def merge_subsets(
     joint: Joint,
     criterion: Criterion,
@@ -255,9 +254,7 @@ def merge_subsets(
 ) -> Merged:
     """Return the blocks of Algorithm 1; see `subset_merging`."""
     check_callable(progress, "progress")
-    risky = risky_symbols(joint, criterion)
-    high, low = risky.nonzero()[0].tolist(), (~risky).nonzero()[0].tolist()
-    alone = [[x] for x in low]
+    high, alone = divided(risky_symbols(joint, criterion))
     if not high:
         return Merged(alone, is_stopped=False)
     done = 0

@@ -54,11 +54,7 @@ class Interval:
         self.ends = _ends(polytope.rows, self.line, *polytope.outer)
 
     def floor(
-        self,
-        pi: Floats,
-        cut: float,
-        jobs: int = 1,
-        is_over: Callable[[], bool] | None = None,
+        self, pi: Floats, cut: float, jobs: int = 1, is_over: Callable[[], bool] | None = None
     ) -> float:
         """Return a lower bound of ``H(v) - pi . v`` over the outer polytope: `cut` if that is one.
 

@@ -28,10 +28,7 @@ class Polytope:
     """
 
     def __init__(
-        self,
-        joint: Joint,
-        criterion: Criterion,
-        members: Sequence[int] | None = None,
+        self, joint: Joint, criterion: Criterion, members: Sequence[int] | None = None
     ) -> None:
         self.joint, self.criterion = joint, criterion
         self.members = np.arange(joint.n_x) if members is None else np.array(members)

@@ -14,10 +14,7 @@ _NOTHING = 1e-12
 
 
 def split_support(
-    lift: Floats,
-    members: Ints,
-    shares: Floats,
-    is_over: Callable[[], bool] = lambda: False,
+    lift: Floats, members: Ints, shares: Floats, is_over: Callable[[], bool] = lambda: False
 ) -> list[Atom]:
     """Return atoms of the same lift, most with independent columns, that mix to this one.
 
