@@ -291,15 +291,15 @@ def test_measures_are_those_of_the_package(shape):
             for name, value in of_alpha.items():
                 found = getattr(cases, name)(order)[k]
                 np.testing.assert_allclose(found, value, rtol=1e-10, atol=1e-14)
-            for power, measure in (
+            for exponent, measure in (
                 (order, measures.alpha_lift),
                 (-order, measures.alpha_lift_inverse),
             ):
                 expected = measure(joint, channel, alpha) ** alpha
-                found = cases._means(partial(cases.power, exponent=power))[k]
+                found = cases._means(partial(cases.power, exponent=exponent))[k]
                 found = found[cases.weights[k].any(axis=0)]
                 np.testing.assert_allclose(found, expected, rtol=1e-10)
-                np.testing.assert_allclose(cases.powers(power)[k], expected.max(), rtol=1e-10)
+                np.testing.assert_allclose(cases.powers(exponent)[k], expected.max(), rtol=1e-10)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
