@@ -179,11 +179,11 @@ def test_intervals_across_one_over_a_whole_number(q):
 def better_for(x, low, high):
     """Return the underestimate that `better` takes for one open level, at zero duals."""
     n = x.size
-    keys, lo, hi, pi = np.zeros(1, np.int64), np.zeros(n), np.ones(n), np.zeros(n)
-    cost, start, slope = np.zeros(n), np.zeros(1), np.zeros(1)
-    return underestimates.better(
-        1, keys, np.array([low]), np.array([high]), lo, hi, x, pi, cost, 0.0, start, slope, 1.0
+    node = underestimates.Node(
+        np.zeros(1, np.int64), np.array([low]), np.array([high]), np.zeros(n, np.bool_)
     )
+    linear = underestimates.Linear(np.zeros(n), np.zeros(n), np.ones(n), np.zeros(1), np.zeros(1))
+    return underestimates.better(1, node, linear, 0.0, x, np.zeros(n), 1.0)
 
 
 @pytest.mark.parametrize("pieces", [2, 3, 7])

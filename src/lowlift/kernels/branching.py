@@ -2,9 +2,9 @@
 
 import math
 
-from lowlift.arrays import Bools, Floats, Ints
+from lowlift.arrays import Floats
 from lowlift.kernels.compilation import helper
-from lowlift.kernels.underestimates import APART, JOINTLY, binary_entropy, chord
+from lowlift.kernels.underestimates import APART, JOINTLY, Linear, Node, binary_entropy, chord
 
 LEVELS = 16  # opened coordinates at the most
 #: Least weight of an interval's width against its error, when choosing what to split.
@@ -22,21 +22,11 @@ def _error_apart(lo: float, hi: float, t: float) -> float:
 
 @helper()
 def what_to_split(
-    depth: int,
-    keys: Ints,
-    is_key: Bools,
-    low: Floats,
-    high: Floats,
-    kind: int,
-    lo: Floats,
-    hi: Floats,
-    x: Floats,
-    pi: Floats,
-    cost: Floats,
-    start: Floats,
-    slope: Floats,
+    kind: int, depth: int, node: Node, linear: Linear, x: Floats, pi: Floats
 ) -> tuple[int, float]:
     """Return the level to split and where; `depth` stands for opening a coordinate, -1 for none."""
+    keys, low, high, is_key = node
+    cost, lo, hi, start, slope = linear
     left, level, largest = 1.0, -1, 0.0
     for i in range(depth):
         if high[i] - low[i] < 1e-7:
