@@ -302,35 +302,16 @@ def cover(
 
     A block absorbs the candidate that leaves it at least risk until it is allowed.
 
-    Parameters
-    ----------
-    p_s
-        P(s), (|S|,).
-    current
-        q of the block, (|S|,), updated in place.
-    pool, ids
-        q of the candidates, (|S|, n), and their numbers; the first `n_pool` are there, and the
-        ones absorbed are swapped out.
-    taken
-        Receives the numbers in the order in which they were placed, (n,).
-    state
-        0 to start a block, 1 to look at the current one, 2 to extend it without a look.
-    zeros, risk
-        Receive, where nothing is placed yet, the risk of each candidate by number, (n,).
-    ends
-        Receives, per finished block, where it ends in `taken`, (n,).
-    n_blocks, n_taken
-        How many blocks are finished, and how many symbols are placed.
-    most_blocks
-        Return when so many blocks are finished.
-    patience
-        Return `PAUSED` after about this many candidates were looked at.
+    - `current` is q of the block, (|S|,). `pool` and `ids` are q of the candidates, (|S|, n), and
+      their numbers; the first `n_pool` are there, and the ones absorbed are swapped out.
+    - `taken` receives the numbers in the order in which they were placed, (n,), `ends` where each
+      finished block ends in it, (n,); `n_taken` and `n_blocks` count them.
+    - `state` is 0 to start a block, 1 to look at the current one, 2 to extend it without a look.
+    - `zeros` and `risk` receive, where nothing is placed yet, each candidate's risk, (n,).
 
-    Returns
-    -------
-    tuple
-        `HOLDS` (every block is allowed), `EMPTY` (all but the last), `UNDECIDED` (floats cannot
-        tell of the current block) or `PAUSED`; then n_pool, n_blocks, n_taken.
+    Returns `HOLDS` (every block is allowed, or `most_blocks` are finished), `EMPTY` (all but the
+    last), `UNDECIDED` (floats cannot tell of the current block) or `PAUSED` (after about
+    `patience` candidates); then n_pool, n_blocks, n_taken.
     """
     n_s, seen, region = current.size, 0, Region(kind, alpha, lower, upper)
     is_ratio = kind == 1 or (kind == 0 and lower < math.inf and upper < math.inf)

@@ -62,27 +62,11 @@ def prove_floor(
 ) -> Proof:
     """Bound ``H(v) - pi . v`` from below over the outer polytope, stopping where `cut` is proven.
 
-    Parameters
-    ----------
-    polytope
-        Where v lies.
-    pi
-        Any duals, (|X|,).
-    cut
-        What to prove: below 0.
-    upper
-        Proven upper bounds of the coordinates of v, (|X|,).
-    jobs
-        Threads; the result does not depend on them.
-    most_nodes
-        Per part of the search.
-    is_over
-        Asked a few times a second; True ends the search early, with a true but weaker bound.
-    keep_below
-        Of the points met, the lowest are returned where they are below this value.
-
-    Guarantee
-        The floor is a true lower bound, for any pi and whatever stopped the search.
+    The floor is a true lower bound for any duals `pi`, (|X|,), and whatever stopped the search.
+    `cut` is below 0; `upper` are proven upper bounds of the coordinates of v, (|X|,). The result
+    does not depend on the number of threads, `jobs`. `most_nodes` is for each part of the search;
+    `is_over` is asked a few times a second, and True ends it early with a weaker bound. The lowest
+    points met are returned where their values are below `keep_below`.
     """
     if len(polytope.lift) == 2:
         floor = Interval(polytope).floor(pi, cut, jobs, is_over)

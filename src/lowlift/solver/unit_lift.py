@@ -16,17 +16,10 @@ from lowlift.solver.classes import Mixture
 
 
 def unit_lift_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channel:
-    """Return the channel of exact lift 1 that is nearest to a mixture of atoms.
+    """Return the channel of exact lift 1 that is nearest to a mixture whose lifts are about 1.
 
-    Parameters
-    ----------
-    joint
-        P(s, x).
-    atoms
-        A mixture in floats whose lifts are about 1; their supports are kept, their shares solved
-        for anew in integers.
-    deadline
-        When it is over, what is left becomes one output.
+    The supports of its atoms are kept, their shares solved for anew in integers. When the deadline
+    is over, what is left becomes one output.
     """
     left = [MAX_DENOMINATOR] * joint.n_x
     outputs: list[tuple[list[int], list[int]]] = []
