@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.channel import Channel, check_pair
 from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
 from lowlift.display import MOST, card
@@ -20,20 +20,6 @@ from lowlift.wording import cell, counted, percent, shown, times
 
 if TYPE_CHECKING:
     from lowlift.figures import Picture
-
-__all__ = [
-    "Audit",
-    "Judged",
-    "Leakage",
-    "Worst",
-    "audit",
-    "audit_card",
-    "high_risk",
-    "risky_symbols",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Leakage(NamedTuple):

@@ -14,7 +14,6 @@ from lowlift.solver.growing import (
     Progress,
     bound_on_partitions,
     kept_by,
-    kernels_of,
     merge_subsets,
     started,
 )
@@ -75,7 +74,7 @@ def subset_merging(
     >>> release.partition, release.audit.is_satisfied
     (Partition([['a', 'b'], ['c']]), True)
     """
-    deadline = started(time_limit, *kernels_of(criterion))
+    deadline = started(time_limit, criterion)
     found = merge_subsets(joint, criterion, progress, deadline)
     return release_merged(joint, criterion, found, "subset_merging", time_limit)
 

@@ -12,7 +12,7 @@ from lowlift.deadline import Deadline
 from lowlift.joint import Joint
 from lowlift.mechanisms.merging import partitions_certificate, release_blocks
 from lowlift.release import Release
-from lowlift.solver.growing import bound_on_partitions, kept_by, kernels_of, merge_subsets, started
+from lowlift.solver.growing import bound_on_partitions, kept_by, merge_subsets, started
 
 Groups: TypeAlias = Sequence[Sequence[int]]
 
@@ -68,7 +68,7 @@ def optimal_merging(joint: Joint, criterion: Criterion, time_limit: float | None
     >>> release.partition, release.certificate.is_optimal
     (Partition([['a', 'b'], ['c']]), True)
     """
-    deadline = started(time_limit, *kernels_of(criterion), "partitions")
+    deadline = started(time_limit, criterion, "partitions")
     risky = risky_symbols(joint, criterion)
     greedy, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
     blocks, is_proven = greedy, not risky.any()

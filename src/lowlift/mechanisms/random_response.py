@@ -102,7 +102,7 @@ def random_response(
         certificate = Certificate("mechanisms", 1.0, is_optimal=True, gap=0.0)
         alone = [[x] for x in range(joint.n_x)]
         return release_blocks(joint, criterion, alone, "random_response", certificate)
-    whole = started(time_limit, "merging", "pairs" if joint.n_s == 2 else "search")
+    whole = started(time_limit, criterion, "pairs" if joint.n_s == 2 else "search")
     deadline = whole.earlier(AFTERWARDS * joint.n_x)
     if math.isinf(joint.lift_error):  # cells so small that no float polytope can be trusted
         blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
@@ -164,7 +164,8 @@ def _mixed(
 ) -> Release | None:
     """Return the mixture as a release that is allowed; None where rounding leaves none."""
     candidates = [round_atoms(joint, criterion, atoms, "random_response", deadline)]
-    if atoms and is_tight(criterion):
+    # Where hardly any lift but 1 is allowed, rounding would break the bound.
+    if atoms and min(criterion.lower, criterion.upper) < 1e-6:
         channel = unit_lift_channel(joint, atoms, deadline)
         candidates.append(Release.of(joint, channel, criterion, mechanism="random_response"))
     allowed = [other for other in candidates if other and other.audit.is_satisfied]
@@ -199,11 +200,6 @@ def check_convex(criterion: Criterion) -> None:
             "the random response needs the criterion's half_spaces and cut; "
             f"{type(criterion).__name__} has not both. Use a merging mechanism."
         )
-
-
-def is_tight(criterion: Criterion) -> bool:
-    """Tell whether hardly any lift but 1 is allowed, so that rounding would break the bound."""
-    return min(criterion.lower, criterion.upper) < 1e-6
 
 
 def round_atoms(
@@ -246,9 +242,9 @@ def _rounded(joint: Joint, atoms: Mixture) -> _Entries:
     values, each but the largest of a symbol is rounded to the side that moves the lift of its
     output toward 1.
     """
-    none = np.zeros(0, np.int64)
+    none = _Entries(*np.zeros((3, 0), np.int64))
     if not atoms:
-        return _Entries(none, none, none)
+        return none
     sizes = [len(members) for _, (members, _) in atoms]
     outputs = np.repeat(np.arange(len(atoms)), sizes)
     members = np.concatenate([members for _, (members, _) in atoms])
@@ -256,7 +252,7 @@ def _rounded(joint: Joint, atoms: Mixture) -> _Entries:
     masses = np.repeat([beta for beta, _ in atoms], sizes) * shares
     totals = np.bincount(members, masses, joint.n_x)
     if not (totals > 0).all():
-        return _Entries(none, none, none)
+        return none
     weights = np.floor(masses * (MAX_DENOMINATOR / totals[members])).astype(np.int64)
     if joint.n_s == 2:
         line = joint.lift[np.argmax(np.ptp(joint.lift, axis=1))]

@@ -15,7 +15,7 @@ from lowlift.mechanisms.random_response import AFTERWARDS, best_mixture, check_c
 from lowlift.partition import Partition
 from lowlift.release import Release
 from lowlift.solver.classes import Mixture
-from lowlift.solver.growing import Grower, grower_for, kept_by, kernels_of, merge_subsets, started
+from lowlift.solver.growing import Grower, grower_for, kept_by, merge_subsets, started
 from lowlift.solver.polytope import Polytope
 from lowlift.solver.proving import entropy_of
 from lowlift.solver.search import Limits
@@ -78,7 +78,7 @@ def subset_random_response(
     """
     check_joint(joint)
     check_convex(criterion)
-    whole = started(time_limit, *kernels_of(criterion), "pairs" if joint.n_s == 2 else "search")
+    whole = started(time_limit, criterion, "pairs" if joint.n_s == 2 else "search")
     deadline, is_stopped = whole.earlier(AFTERWARDS * joint.n_x), False
     if partition is None:
         blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)

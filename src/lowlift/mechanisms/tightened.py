@@ -24,7 +24,6 @@ from lowlift.solver.growing import (
     divided,
     grower_for,
     kept_by,
-    kernels_of,
     merge_subsets,
     repaired,
     started,
@@ -43,15 +42,8 @@ def tightened_merging(
 ) -> Release:
     """Return the partition that keeps the most of those of `subset_merging` at tighter budgets.
 
-    Parameters
-    ----------
-    joint
-        P(s, x).
-    criterion
-        What every output must satisfy. One that is not built in has no tighter budgets: then this
-        is `subset_merging`.
-    time_limit
-        Seconds; then the best partition so far is returned, and a certificate says so.
+    A criterion that is not built in has no tighter budgets: then this is `subset_merging`. After
+    `time_limit` seconds the best partition so far is returned, and a certificate says so.
 
     Guarantee
         Satisfies the criterion by the exact audit; never below `subset_merging`. Up to 200 symbols
@@ -69,7 +61,7 @@ def tightened_merging(
     >>> kept, round(tightened_merging(joint, LIP(1.0)).audit.nmi, 4)
     ([0.8485, 0.8069], 0.8485)
     """
-    deadline = started(time_limit, *kernels_of(criterion))
+    deadline = started(time_limit, criterion)
     if not isinstance(criterion, BuiltIn):
         found = merge_subsets(joint, criterion, deadline=deadline)
     elif joint.n_x <= LISTED_SYMBOLS:

@@ -12,7 +12,7 @@ from lowlift.exact import integers_of, largest_remainders
 from lowlift.joint import Joint
 from lowlift.mechanisms.merging import release_blocks, release_merged, stopped_certificate
 from lowlift.release import Release
-from lowlift.solver.growing import Merged, divided, grower_for, join_at_once, kernels_of, started
+from lowlift.solver.growing import Merged, divided, grower_for, join_at_once, started
 
 
 def watchdog(
@@ -66,7 +66,7 @@ def watchdog(
     if not isinstance(repair, bool):
         raise InvalidInput(f"repair must be True or False; got {type(repair).__name__}.")
     weights = _weights(outputs)
-    deadline = started(time_limit, *kernels_of(criterion))
+    deadline = started(time_limit, criterion)
     block, alone = divided(risky_symbols(joint, criterion))
     if not block:
         return release_blocks(joint, criterion, alone, "watchdog")

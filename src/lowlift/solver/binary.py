@@ -121,9 +121,6 @@ class _Search(Search):
     def nmi(self) -> float:
         return max(0.0, 1 - self.cost / self.entropy)
 
-    def _bound_by(self, duals: Floats, floor: float) -> float:
-        return nmi_bound(self.polytope.p_x, duals, floor, self.entropy)
-
     # ---- bins
 
     def _kinds(self) -> Bools:
@@ -287,7 +284,7 @@ class _Search(Search):
         open_ = self.cost - float(mine @ self.polytope.p_x)
         cut = -max(0.05 * self.gap * self.entropy, 0.2 * open_)
         floor = self.interval.floor(mine, cut, self.jobs, self._is_over) - _ROOM
-        bound = self._bound_by(mine, floor)
+        bound = nmi_bound(self.polytope.p_x, mine, floor, self.entropy)
         if bound < self.bound:
             self.bound, self.duals, self.floor = bound, mine, floor
         return True

@@ -179,7 +179,7 @@ def _by_first(values: npt.NDArray[np.generic]) -> Ints:
     _, first, number = np.unique(values, axis=-1, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    return rank[number.reshape(-1)]
+    return np.asarray(rank[number.reshape(-1)])
 
 
 class _Step(NamedTuple):

@@ -10,12 +10,11 @@ import numpy as np
 from lowlift.arrays import Floats
 from lowlift.errors import SolverFailed
 from lowlift.solver.classes import Mixture
-from lowlift.solver.columns import TOLERANCE, Columns
+from lowlift.solver.columns import TOLERANCE, Columns, Starts
 from lowlift.solver.master import Master, atom_of, mix
 from lowlift.solver.polytope import Polytope
 from lowlift.solver.proving import Proof, coordinate_bounds, nmi_bound, prove_floor
 from lowlift.solver.search import Limits, Outcome
-from lowlift.solver.starts import Starts
 
 #: A proof is short up to so many nodes for a symbol.
 _NODES = 60

@@ -1,7 +1,7 @@
 """The atoms of a random response: which are there, how they mix, and how better ones are found."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from lowlift.solver.master import NONE, Master
 from lowlift.solver.polytope import Polytope
 from lowlift.solver.proving import coordinate_bounds, programs_at_once
 from lowlift.solver.search import Limits, Search
-from lowlift.solver.starts import Starts, ranges
 from lowlift.solver.support import split_support
 from lowlift.threads import in_order
 
@@ -29,6 +28,42 @@ _MOST_IN_PAIRS = 2000
 _MOST_ENTRIES = 1 << 22
 #: Random starts of pricing for each symbol, and how sparse they are (Dirichlet's parameter).
 _RANDOM_STARTS, _SPARSE = 10, 0.1
+
+
+class Starts:
+    """Points to start from, made when asked for: one near each corner, then atoms, then others."""
+
+    def __init__(
+        self,
+        corners: int = 0,
+        atoms: Sequence[tuple[float, Atom]] = (),
+        found: Floats | None = None,
+    ) -> None:
+        self.corners, self.atoms = corners, atoms
+        self.found = np.zeros((0, corners)) if found is None else found
+
+    def __len__(self) -> int:
+        return self.corners + len(self.atoms) + len(self.found)
+
+    def points(self, which: range) -> Floats:
+        """Return the points of these numbers, (k, |X|)."""
+        if not (self.corners or self.atoms):
+            return np.ascontiguousarray(self.found[which.start : which.stop])
+        n = self.corners
+        points = np.zeros((len(which), n))
+        for row, k in zip(points, which, strict=True):
+            if k < n:
+                row[:] = 0.02 / n
+                row[k] = 1.0
+            else:
+                members, shares = self.atoms[k - n][1]
+                row[members] = shares
+        return points
+
+
+def ranges(which: range, size: int) -> list[range]:
+    """Return the numbers in pieces of a size."""
+    return [which[k : k + size] for k in range(0, len(which), size)]
 
 
 class Columns(Search):
@@ -229,27 +264,28 @@ class Columns(Search):
     def _improve_by_triples(self) -> None:
         """Price triples while that pays, where there are not too many of them."""
         polytope = self.polytope
-        if not (polytope.is_box and 20 < polytope.n_x <= 400 and len(polytope.lift) > 2):
-            return
-        for _ in range(20):
-            before = self.master.cost
-            if self._is_over() or not self._price_triples() or not self._solve():
-                return
-            self._converge(3)
-            if before - self.master.cost < 1e-5 * self.entropy:
-                return
+        if polytope.is_box and 20 < polytope.n_x <= 400 and len(polytope.lift) > 2:
+            self._improve_by(self._price_triples)
 
     def _improve_by_chance(self) -> None:
         """Price from random points while that pays: they lead to vertices that no atom is near."""
         n = self.polytope.n_x
         size = min(_RANDOM_STARTS * n, _MOST_ENTRIES // n)
+
+        def price() -> int:
+            starts = self.random.dirichlet(np.full(n, _SPARSE), size=size)
+            return self._linearise(self.master.pi, Starts(found=starts))
+
+        self._improve_by(price)
+
+    def _improve_by(self, price: Callable[[], int]) -> None:
+        """Price in one way, which returns how many atoms are new, while that pays."""
         for _ in range(20):
             before = self.master.cost
-            starts = self.random.dirichlet(np.full(n, _SPARSE), size=size)
-            if not self._linearise(self.master.pi, Starts(found=starts)) or not self._solve():
+            if self._is_over() or not price() or not self._solve():
                 return
             self._converge(3)
-            if self._is_over() or before - self.master.cost < 1e-5 * self.entropy:
+            if before - self.master.cost < 1e-5 * self.entropy:
                 return
 
     def _converge(self, rounds: int) -> None:

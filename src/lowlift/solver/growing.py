@@ -196,16 +196,14 @@ class CompiledGrower(Grower):
             state = 1 if status == kernel.PAUSED else 2
 
 
-def started(time_limit: float | None, *parts: str) -> Deadline:
-    """Return the deadline of a search that starts now: compiling its kernels comes before."""
+def started(time_limit: float | None, criterion: Criterion, *parts: str) -> Deadline:
+    """Return the deadline of a search that starts now: compiling its kernels comes before.
+
+    Merging by criteria that users bring needs none; `parts` are what else is needed.
+    """
     check_time_limit(time_limit)
-    prepare(*parts)
+    prepare(*(("merging",) if isinstance(criterion, BuiltIn) else ()), *parts)
     return Deadline(time_limit)
-
-
-def kernels_of(criterion: Criterion) -> tuple[str, ...]:
-    """Return the kernels that merging needs: none for criteria that users bring."""
-    return ("merging",) if isinstance(criterion, BuiltIn) else ()
 
 
 def grower_for(

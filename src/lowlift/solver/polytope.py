@@ -48,12 +48,12 @@ class Polytope:
         inner_high = high - np.minimum(margin, 1e-3 * (high - 1))
         self.rows = np.ones((joint.n_s + 1, self.n_x))
         self.rows[1:] = self.lift
-        boxes = np.ones((4, joint.n_s + 1))
-        np.subtract(np.maximum(low, least), pad, out=boxes[0, 1:])
-        np.add(np.minimum(high, most), pad, out=boxes[1, 1:])
-        np.maximum(inner_low, least - pad, out=boxes[2, 1:])
-        np.minimum(inner_high, most + pad, out=boxes[3, 1:])
-        self.outer, self.inner = (boxes[0], boxes[1]), (boxes[2], boxes[3])
+        #: Ends of the rows: outer low and high, inner low and high.
+        self.boxes = np.ones((4, joint.n_s + 1))
+        self.boxes[0, 1:] = np.maximum(low, least) - pad
+        self.boxes[1, 1:] = np.minimum(high, most) + pad
+        self.boxes[2, 1:] = np.maximum(inner_low, least - pad)
+        self.boxes[3, 1:] = np.minimum(inner_high, most + pad)
         #: Per tangent row, where it was taken, and for how long it has not been tight.
         self.tangents: list[tuple[float, ...]] = []
         self.idle = np.zeros(0, np.int64)
@@ -76,13 +76,12 @@ class Polytope:
     def _settle(self) -> None:
         from lowlift.kernels import lp
 
-        zeros, ones = np.zeros(self.n_x), np.ones(self.n_x)
-        self.outer_lo = np.concatenate([zeros, self.outer[0]])
-        self.outer_hi = np.concatenate([ones, self.outer[1]])
-        self.inner_lo = np.concatenate([zeros, self.inner[0]])
-        self.inner_hi = np.concatenate([ones, self.inner[1]])
-        sizes = np.abs(self.rows).max(axis=1)
-        self.largest = np.maximum(sizes, np.maximum(np.abs(self.outer[0]), np.abs(self.outer[1])))
+        low, high, inner_low, inner_high = self.boxes
+        self.outer, self.inner = (low, high), (inner_low, inner_high)
+        shares = np.tile([[0.0], [1.0]], (2, self.n_x))
+        ends = np.concatenate([shares, self.boxes], axis=1)
+        self.outer_lo, self.outer_hi, self.inner_lo, self.inner_hi = ends
+        self.largest = np.maximum(np.abs(self.rows).max(axis=1), np.abs(self.boxes[:2]).max(axis=0))
         self.start = lp.fresh_tableau(self.rows)
 
     def cut(self, points: Floats, beyond: Floats | None = None) -> int:
@@ -119,16 +118,11 @@ class Polytope:
         reach = np.abs(normal) @ self.lift.max(axis=1) + np.abs(offset)
         floor = rows.min(axis=1) - _TANGENT * reach
         self.rows = np.vstack([self.rows, rows])
-        self.outer = (
-            np.concatenate([self.outer[0], floor]),
-            np.concatenate([self.outer[1], offset + _TANGENT * reach]),
-        )
         # Lift 1 stays inside whatever the margin.
         room = (offset - normal.sum(axis=1)).clip(0)
-        self.inner = (
-            np.concatenate([self.inner[0], floor]),
-            np.concatenate([self.inner[1], offset - np.minimum(MARGIN * reach, 1e-3 * room)]),
-        )
+        inside = offset - np.minimum(MARGIN * reach, 1e-3 * room)
+        ends = np.stack([floor, offset + _TANGENT * reach, floor, inside])
+        self.boxes = np.concatenate([self.boxes, ends], axis=1)
         self._settle()
 
     def drop_idle(self, points: Floats, patience: int = 3) -> None:
@@ -143,8 +137,7 @@ class Polytope:
             return
         rows = np.r_[np.ones(first, np.bool_), keep]
         self.rows = np.ascontiguousarray(self.rows[rows])
-        self.outer = self.outer[0][rows], self.outer[1][rows]
-        self.inner = self.inner[0][rows], self.inner[1][rows]
+        self.boxes = np.ascontiguousarray(self.boxes[:, rows])
         self.tangents = [p for p, kept in zip(self.tangents, keep, strict=True) if kept]
         self.normals, self.idle = self.normals[keep], self.idle[keep]
         self._settle()
