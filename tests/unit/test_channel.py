@@ -203,6 +203,12 @@ def test_from_atoms_refuses_what_is_no_channel(atoms, denominator, message):
         ll.Channel.from_atoms(JOINT, atoms, denominator)
 
 
+@pytest.mark.parametrize("blocks", [[[0, 1]], [[0, 1], [1, 2]], [[0], [1], [2], [2]]])
+def test_blocks_must_hold_each_symbol_once(blocks):
+    with pytest.raises(InvalidInput, match=r"the weights of each symbol must sum to 1"):
+        ll.Channel.from_blocks(JOINT, blocks)
+
+
 def test_from_atoms_is_the_same_channel_as_its_table():
     channel = ll.Channel.from_atoms(JOINT, [([2, 0], [2, 3]), ([0, 1, 2], [1, 4, 2])], 4, "pq")
     assert channel.weights.tolist() == [[3, 1], [0, 4], [2, 2]]
