@@ -48,15 +48,9 @@ def entropy(p: npt.ArrayLike) -> float:
     return kernel.entropy(values)
 
 
+@measure
 def mutual_information(joint: Joint, channel: Channel, of: str = "x") -> float:
     """Return I(X;Y), or I(S;Y) with ``of="s"``, in nats.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
-    of
-        "x" for I(X;Y), "s" for I(S;Y).
 
     Examples
     --------

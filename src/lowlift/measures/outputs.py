@@ -17,7 +17,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: What the measures take, as their docstrings say it.
 _PARAMETERS = {
-    "channel": "joint, channel\n    P(s, x) and P(y | x).\n",
+    "joint": "joint\n    P(s, x).\n",
+    "channel": "channel\n    P(y | x).\n",
+    "of": 'of\n    "x" for I(X;Y), "s" for I(S;Y).\n',
     "alpha": "alpha\n    The order, 1 or more; inf allowed.\n",
 }
 

@@ -20,7 +20,6 @@ from lowlift.arrays import Bools, Floats, Ints
 from lowlift.audit import risky_symbols
 from lowlift.errors import SolverFailed
 from lowlift.kernels.compilation import prepare
-from lowlift.solver.boundary import shares_inside, toward
 from lowlift.solver.classes import Mixture
 from lowlift.solver.intervals import Interval, largest_duals, partners, sides_of
 from lowlift.solver.master import Rows
@@ -368,9 +367,9 @@ def _ends_inside(polytope: Polytope, is_allowed: Bools) -> tuple[float, float]:
     line = polytope.lift[np.argmax(np.ptp(polytope.lift, axis=1))]
     outer = [int(np.argmin(line)), int(np.argmax(line))]
     lifts, is_bound = polytope.lift[:, outer], ~is_allowed[outer]
-    edge = shares_inside(polytope, lifts, is_exact=True)
+    edge = polytope.shares_inside(lifts, is_exact=True)
     if not polytope.is_box:
-        near = toward(polytope, lifts, edge + 1e-6 * (1 - edge))
+        near = polytope.toward(lifts, edge + 1e-6 * (1 - edge))
         polytope.cut(near[:, is_bound])
     center = float(line @ polytope.p_x)
     away = edge * (line[outer] - center)

@@ -9,14 +9,13 @@ from lowlift.arrays import Floats, Ints
 from lowlift.audit import risky_symbols
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
-from lowlift.solver.boundary import excess, shares_inside, spread, toward
 from lowlift.solver.classes import Atom
 from lowlift.solver.master import NONE, Master
 from lowlift.solver.polytope import Polytope
 from lowlift.solver.proving import coordinate_bounds, programs_at_once
 from lowlift.solver.search import Limits, Search
 from lowlift.solver.support import split_support
-from lowlift.threads import in_order
+from lowlift.threads import in_order, pieces
 
 #: An atom whose value is above minus this does not improve the mixture.
 TOLERANCE = 1e-8
@@ -59,11 +58,6 @@ class Starts:
                 members, shares = self.atoms[k - n][1]
                 row[members] = shares
         return points
-
-
-def ranges(which: range, size: int) -> list[range]:
-    """Return the numbers in pieces of a size."""
-    return [which[k : k + size] for k in range(0, len(which), size)]
 
 
 class Columns(Search):
@@ -199,11 +193,11 @@ class Columns(Search):
 
         step = programs_at_once(polytope)
         room = max(step, _MOST_ENTRIES // polytope.n_x // step * step)
-        batches = ranges(range(len(starts)), room)
+        batches = pieces(range(len(starts)), room)
         for batch in batches:
             if self._is_over():
                 break
-            found = in_order(part, ranges(batch, step), self.jobs)
+            found = in_order(part, pieces(batch, step), self.jobs)
             points = np.concatenate([some for some, _ in found])
             values = np.concatenate([some for _, some in found])
             if self._is_over():
@@ -221,19 +215,19 @@ class Columns(Search):
         if self.polytope.is_box:
             return self.master.add(points)
         lifts = self.polytope.lifts(points)
-        outside = excess(self.polytope, lifts) > 0
+        outside = self.polytope.excess(lifts) > 0
         new = self.master.add(points[~outside]) if (~outside).any() else 0
         if outside.any():
             beyond, lifts = points[outside], lifts[:, outside]
-            shares = shares_inside(self.polytope, lifts)
+            shares = self.polytope.shares_inside(lifts)
             near = lifts
             if not self.polytope.is_polyhedral:
                 p_x = self.polytope.p_x
                 new += self.master.add(p_x + shares[:, None] * (beyond - p_x))
                 # Tangents just outside the boundary are the deepest.
-                edge = shares_inside(self.polytope, lifts, is_exact=True)
-                near = toward(self.polytope, lifts, edge + 1e-6 * (1 - edge))
-            chosen = spread(near, np.argsort(shares), 40)
+                edge = self.polytope.shares_inside(lifts, is_exact=True)
+                near = self.polytope.toward(lifts, edge + 1e-6 * (1 - edge))
+            chosen = _spread(near, np.argsort(shares), 40)
             new += self.polytope.cut(near[:, chosen], lifts[:, chosen])
         return new
 
@@ -304,3 +298,16 @@ class Columns(Search):
                 or before - self.master.cost < self.worthwhile
             ):
                 break
+
+
+def _spread(points: Floats, order: Ints, most: int) -> list[int]:
+    """Return the first points (|S|, k) in an order that differ by a few percent of lift - 1."""
+    chosen = list[int]()
+    scale = 0.03 * np.abs(points - 1).max(axis=0)
+    for k in order.tolist():
+        off = np.abs(points[:, chosen] - points[:, k : k + 1]).max(axis=0)
+        if (off > scale[k]).all():
+            chosen.append(k)
+            if len(chosen) == most:
+                break
+    return chosen

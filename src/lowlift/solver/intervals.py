@@ -15,7 +15,7 @@ import numpy as np
 from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import prepare
 from lowlift.solver.polytope import Polytope
-from lowlift.threads import in_order, until_over
+from lowlift.threads import in_order, pieces, until_over
 
 #: Symbols of one side that a thread takes at a time.
 _STRETCH = 1024
@@ -73,10 +73,8 @@ class Interval:
             if len(sides.g) * len(sides.k) <= _ENTRIES:
                 found = [intervals.least_value(*pairs, 0, len(sides.g), cut, stop)]
             else:
-                parts = [
-                    (*pairs, first, min(first + _STRETCH, len(sides.g)), cut, stop)
-                    for first in range(0, len(sides.g), _STRETCH)
-                ]
+                stretches = pieces(range(len(sides.g)), _STRETCH)
+                parts = [(*pairs, some.start, some.stop, cut, stop) for some in stretches]
                 found = until_over(
                     lambda part: intervals.least_value(*part), parts, jobs, stop, is_over
                 )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lowlift.arrays import Floats
-from lowlift.criteria import LIP, BuiltIn, Criterion, cut_of, half_spaces_of
+from lowlift.criteria import LIP, BuiltIn, Criterion, cut_of, half_spaces_of, leakage_of
 from lowlift.joint import Joint
 
 #: By how much atoms keep away from the region's boundary, in lift: room for rounding to integers.
@@ -145,6 +145,33 @@ class Polytope:
     def lifts(self, points: Floats) -> Floats:
         """Return the lift vectors of posteriors (k, |X|): (|S|, k)."""
         return np.asarray(self.lift @ points.T)
+
+    def excess(self, lifts: Floats, hair: float = MARGIN / 2) -> Floats:
+        """Return how far the leakage of each lift vector is beyond its budget, less a hair."""
+        sides = leakage_of(self.criterion, np.maximum(lifts, 0.0), self.joint.p_s)
+        out = np.full(lifts.shape[1], -math.inf)
+        for leakage, side in zip(sides, (self.criterion.lower, self.criterion.upper), strict=True):
+            if not math.isinf(side):
+                out = np.maximum(out, leakage - side + min(hair, 2e-4 * side))
+        return out
+
+    def shares_inside(self, lifts: Floats, *, is_exact: bool = False) -> Floats:
+        """Return how far from P_X toward each lift vector the criterion allows to go, in [0, 1].
+
+        Unless exact, far enough inside that entries too small to be kept may be dropped.
+        """
+        low, high = np.zeros(lifts.shape[1]), np.ones(lifts.shape[1])
+        for _ in range(50):
+            middle = (low + high) / 2
+            between = self.toward(lifts, middle)
+            inside = self.excess(between, 0.0 if is_exact else 1e-7) <= 0
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        return low
+
+    def toward(self, lifts: Floats, share: Floats) -> Floats:
+        """Return the lift vectors so far from that of P_X toward these: lifts are linear in v."""
+        center = (self.lift @ self.p_x)[:, None]
+        return np.asarray(center + share * (lifts - center))
 
     @property
     def is_polyhedral(self) -> bool:

@@ -14,7 +14,7 @@ from lowlift.deadline import Deadline
 from lowlift.kernels.compilation import prepare
 from lowlift.solver.intervals import Interval
 from lowlift.solver.polytope import Polytope
-from lowlift.threads import in_order, until_over
+from lowlift.threads import in_order, pieces, until_over
 
 #: Where the largest coordinate of v lies, for the jobs that the proof starts with; and on from
 #: there, where that is not enough.
@@ -147,7 +147,7 @@ class _Work:
         """Do the jobs with few nodes each; return those that need more."""
         left = np.arange(len(self.every.keys))
         for size, limit in _SHORT:
-            for some in _pieces(left, size):
+            for some in pieces(left, size):
                 self.stop[0] |= is_over is not None and is_over()
                 self._note(some, self._run(self.every.some(some), min(limit, most_nodes), _POINTS))
                 self.stop[0] |= self.values[-1].min(initial=self.cut) < self.cut - _BELOW
@@ -160,14 +160,13 @@ class _Work:
     ) -> None:
         """Do these jobs in threads."""
         size = min(max(len(left) // _PARTS, 1), _CHUNK)
-        keep, pieces = max(_POINTS * size // _CHUNK, _FEW), _pieces(left, size)
+        keep, parts = max(_POINTS * size // _CHUNK, _FEW), pieces(left, size)
 
         def work(some: Ints) -> _Result:
             return self._run(self.every.some(some), most_nodes, keep)
 
-        for some, result in zip(
-            pieces, until_over(work, pieces, jobs, self.stop, is_over), strict=True
-        ):
+        found = until_over(work, parts, jobs, self.stop, is_over)
+        for some, result in zip(parts, found, strict=True):
             self._note(some, result)
 
 
@@ -190,10 +189,6 @@ class _Jobs(NamedTuple):
     def some(self, which: Ints) -> "_Jobs":
         """Return the jobs of these numbers."""
         return _Jobs(self.keys[which], self.lows[which], self.highs[which])
-
-
-def _pieces(numbers: Ints, size: int) -> list[Ints]:
-    return [numbers[k : k + size] for k in range(0, len(numbers), size)]
 
 
 def _first_jobs(upper: Floats, is_proven: Callable[[_Jobs], bool]) -> _Jobs:
@@ -255,7 +250,7 @@ def coordinate_bounds(
     symbols, step = np.arange(polytope.n_x), programs_at_once(polytope)
     if polytope.n_x <= step:
         return part(symbols)
-    return np.concatenate(in_order(part, np.split(symbols, range(step, len(symbols), step)), jobs))
+    return np.concatenate(in_order(part, pieces(symbols, step), jobs))
 
 
 def programs_at_once(polytope: Polytope) -> int:
