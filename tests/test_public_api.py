@@ -1,6 +1,8 @@
 """The public names, and what importing them must not cost."""
 
 import ast
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,8 +82,12 @@ SOURCES = sorted(Path(lowlift.__file__).parent.rglob("*.py"))
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_measure_has_its_parameters_and_an_example(name):
-    sections = getattr(lowlift.measures, name).__doc__.partition("    Parameters\n    ---")[2]
-    assert "    Examples\n    --------\n    >>> " in sections
+    thing = getattr(lowlift.measures, name)
+    sections = inspect.getdoc(thing).partition("\n\nParameters\n----------\n")[2]
+    parameters, _, examples = sections.partition("\n\nExamples\n--------\n")
+    assert examples.startswith(">>> ")
+    taken = re.findall(r"^(\w.*)\n    \S", parameters, re.MULTILINE)
+    assert ", ".join(taken).split(", ") == list(inspect.signature(thing).parameters)
 
 
 @pytest.mark.parametrize("name", ["Audit", "Certificate", "Joint", "Release", "Tradeoff"])
@@ -92,6 +98,14 @@ def test_what_people_are_handed_has_an_example(name):
 def test_the_public_names_are_these():
     assert sorted(lowlift.__all__) == sorted(PUBLIC)
     assert sorted(lowlift.measures.__all__) == sorted(MEASURES)
+
+
+def test_the_former_name_of_confidence_is_valid():
+    from lowlift import confidence, sampling
+
+    assert sorted(sampling.__all__) == sorted(confidence.__all__)
+    for name in sampling.__all__:
+        assert getattr(sampling, name) is getattr(confidence, name)
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -5,8 +5,6 @@ from typing import Any
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["check_callable", "check_choice", "check_instance", "check_positive"]
-
 
 def check_callable(value: Any, parameter: str) -> None:
     """Refuse what is neither None nor a function."""
@@ -24,7 +22,8 @@ def check_choice(value: Any, parameter: str, choices: Sequence[str]) -> None:
 def check_instance(value: Any, kind: type, parameter: str, hint: str = "") -> None:
     """Refuse what is not of this class; `hint` says what to write."""
     if not isinstance(value, kind):
-        said = f"{parameter} must be of class {kind.__name__}; got {type(value).__name__}."
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        said = f"{parameter} must be {article} {kind.__name__}; got {type(value).__name__}."
         raise InvalidInput(f"{said} {hint}".rstrip())
 
 

@@ -1,14 +1,14 @@
 """The verdict on any channel, exact; knows none of the solvers."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.channel import Channel, check_pair
 from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
 from lowlift.display import MOST, card
@@ -20,20 +20,6 @@ from lowlift.wording import cell, counted, percent, shown, times
 
 if TYPE_CHECKING:
     from lowlift.figures import Picture
-
-__all__ = [
-    "Audit",
-    "Judged",
-    "Leakage",
-    "Worst",
-    "audit",
-    "audit_card",
-    "high_risk",
-    "risky_symbols",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Leakage(NamedTuple):
@@ -238,31 +224,27 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     masses = channel.output_masses(joint)
     mass_y = masses.sum(axis=0)
     lift = masses / mass_y / joint.p_s[:, None]
-    allowed = verdicts(
-        criterion,
-        lift,
-        joint.p_s,
-        joint.lift_error,
-        lambda y: channel.exact_masses(joint, y),
-        lambda: joint.prior,
-    )
+    allowed = allowed_lifts(joint, criterion, lift, lambda y: channel.exact_masses(joint, y))
     p_y = mass_y / mass_y.sum()
     for array in (allowed, lift, p_y):
         array.flags.writeable = False
     return Audit(joint, channel, criterion, allowed, lift, p_y)
 
 
+def allowed_lifts(
+    joint: Joint, criterion: Criterion, lift: Floats, exact: Callable[[int], Sequence[int]]
+) -> Bools:
+    """Return per column of lifts, (|S|, k), whether the criterion allows it.
+
+    `exact` gives whole numbers proportional to P(s, y) for a column's number.
+    """
+    return verdicts(criterion, lift, joint.p_s, joint.lift_error, exact, lambda: joint.prior)
+
+
 def risky_symbols(joint: Joint, criterion: Criterion) -> Bools:
     """Return per symbol of X whether publishing it unchanged breaks the criterion, exactly."""
     check_joint(joint)
-    return ~verdicts(
-        criterion,
-        joint.lift,
-        joint.p_s,
-        joint.lift_error,
-        lambda x: joint.exact_column([x], [1]),
-        lambda: joint.prior,
-    )
+    return ~allowed_lifts(joint, criterion, joint.lift, lambda x: joint.exact_column([x], [1]))
 
 
 def high_risk(joint: Joint, criterion: Criterion) -> tuple[Label, ...]:

@@ -15,13 +15,11 @@ import math
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from lowlift.arguments import check_instance
-from lowlift.classes import Classes
 from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.display import card
@@ -30,25 +28,16 @@ from lowlift.files import read_json, refuse_unknown
 from lowlift.guarantees import stopped_note
 from lowlift.joint import Joint, check_joint
 from lowlift.kernels.compilation import prepare
-from lowlift.polytope import Polytope
-from lowlift.proving import coordinate_bounds, prove_floor
 from lowlift.rounding import ceiling, percent_at_most
+from lowlift.solver.classes import Classes
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import coordinate_bounds, information_bound, prove_floor
+from lowlift.solver.search import State
 from lowlift.threads import cores
 
-__all__ = [
-    "Certificate",
-    "State",
-    "entropy_of",
-    "information_bound",
-    "nmi_bound",
-    "verify_certificate",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+__all__ = ["Certificate", "State", "verify_certificate"]
 
 _FORMAT, _VERSION = "lowlift-certificate", 1
-
-_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -165,36 +154,6 @@ def _seconds_of(saved: Any) -> float | None:
     if not 0 <= seconds < math.inf:
         raise ValueError
     return seconds
-
-
-class State(NamedTuple):
-    """Where a search stands: atoms so far, NMI reached, proven bound, seconds."""
-
-    columns: int
-    nmi: float
-    bound: float
-    seconds: float
-
-
-def nmi_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:
-    """Return the bound on NMI, rounded up: by more than the division and another machine's logs.
-
-    `entropy` is H(X) in nats, of what the symbols here are classes of; by default that of `p_x`.
-    """
-    whole = entropy_of(p_x) if entropy is None else entropy
-    return information_bound(p_x, pi, floor, whole) / whole * (1 + 2.0**-44)
-
-
-def information_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:
-    """Return H(X) - pi . P_X - floor in nats, rounded up."""
-    whole = entropy_of(p_x) if entropy is None else entropy
-    slack = 8 * (len(p_x) + 8) * _UNIT * (float(np.abs(pi) @ p_x) + whole + 1)
-    return whole - math.fsum(pi * p_x) - floor + slack
-
-
-def entropy_of(p_x: Floats) -> float:
-    """Return H(X) in nats."""
-    return -math.fsum(p_x * np.log(p_x))
 
 
 def verify_certificate(

@@ -4,24 +4,23 @@ A channel is kept by output: output y has members x and integer weights, so that
 100,000 symbols takes 100,000 entries, and an output is at hand as the atom it is.
 """
 
-from collections import Counter
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from itertools import compress
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arguments import check_instance
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.errors import InvalidInput, LowliftWarning
-from lowlift.exact import integers_of
-from lowlift.joint import Joint, Label, as_table, check_joint, check_labels
+from lowlift.exact import integers_of, largest_remainders
+from lowlift.joint import Joint, as_table, check_joint
+from lowlift.labels import Label, block_labels, check_labels
 from lowlift.partition import Partition
-
-__all__ = ["MAX_DENOMINATOR", "Channel", "check_pair"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 MAX_DENOMINATOR = 1 << 48
 _AXES = "|X| rows and |Y| columns"
@@ -81,9 +80,8 @@ class Channel:
                 f"weights must be whole numbers; got dtype {array.dtype}. "
                 "Use Channel.from_probabilities for floats."
             )
-        n_x, n_y = array.shape
-        rows = None if x_labels is None else check_labels(x_labels, n_x, "x")
-        names = check_labels(y_labels, n_y, "y")
+        rows = None if x_labels is None else check_labels(x_labels, len(array), "x")
+        names = check_labels(y_labels, array.shape[1], "y")
         bad = (array < 0) | (array > MAX_DENOMINATOR)
         if bad.any():
             x, y = np.argwhere(bad)[0]
@@ -109,37 +107,14 @@ class Channel:
         if not used.all():
             exact, names = exact[:, used], _used_outputs(names, used, drop_empty)
         outputs, members = np.nonzero(exact.T)
-        self._settle(
-            denominator,
-            n_x,
-            _offsets_of(np.bincount(outputs, minlength=len(names))),
-            members,
-            exact[members, outputs],
-            names,
-            rows,
-        )
+        offsets = np.searchsorted(outputs, np.arange(len(names) + 1))
+        self._set(denominator, len(exact), offsets, members, exact[members, outputs], names, rows)
 
-    def _settle(
-        self,
-        denominator: int,
-        n_x: int,
-        offsets: Ints,
-        members: Ints,
-        member_weights: Ints,
-        y_labels: tuple[Label, ...] | None,
-        x_labels: tuple[Label, ...] | None,
-    ) -> None:
-        for array in (offsets, members, member_weights):
+    def _set(self, *parts: Any) -> None:
+        """Set all fields, in their order; their arrays become read-only."""
+        for array in parts[2:5]:
             array.flags.writeable = False
-        self.__dict__.update(
-            denominator=denominator,
-            n_x=n_x,
-            offsets=offsets,
-            members=members,
-            member_weights=member_weights,
-            _y_labels=y_labels,
-            _x_labels=x_labels,
-        )
+        self.__dict__.update(zip(self.__dataclass_fields__, parts, strict=True))
 
     @classmethod
     def from_atoms(
@@ -169,14 +144,11 @@ class Channel:
         """
         check_joint(joint)
         _check_denominator(denominator)
-        for k, (xs, ws) in enumerate(_pairs(atoms)):
-            if not 0 < len(xs) == len(ws) == len(set(xs)) or not all(
-                type(x) is int and type(w) is int and 0 <= x < joint.n_x and 0 < w <= denominator
-                for x, w in zip(xs, ws, strict=True)
-            ):
+        for k, atom in enumerate(atoms if isinstance(atoms, Sequence) else [None]):
+            if not _is_atom(atom, joint.n_x, denominator):
                 raise InvalidInput(
                     "an atom must hold different numbers of symbols of X and as many positive "
-                    f"whole weights; atom {k} does not."
+                    f"whole weights; atom {k} does not. Write [([0, 1], [1, 1])], for example."
                 )
         sizes = [len(xs) for xs, _ in atoms]
         members = np.fromiter((x for xs, _ in atoms for x in xs), np.int64, sum(sizes))
@@ -196,7 +168,7 @@ class Channel:
     ) -> Self:
         """Return the channel of these positive weights, laid end to end by output.
 
-        Members of an output are trusted to be different: this is the mechanisms' door.
+        For mechanisms: the members of an output are trusted to be different.
         """
         sums = np.bincount(members, weights.astype(np.float64), joint.n_x)  # exact up to 2**53
         if (sums != denominator).any():
@@ -206,29 +178,19 @@ class Channel:
                 f"those of {joint.x_labels[x]!r} ({x}) sum to {int(sums[x])}."
             )
         self = cls.__new__(cls)
-        self._settle(
-            denominator, joint.n_x, _offsets_of(sizes), members, weights, y_labels, joint.x_labels
-        )
+        offsets = np.r_[0, np.cumsum(sizes)]
+        self._set(denominator, joint.n_x, offsets, members, weights, y_labels, joint.x_labels)
         return self
 
     @classmethod
     def from_blocks(cls, joint: Joint, blocks: Sequence[Sequence[int]]) -> Self:
         """Return the channel that maps each block of symbol numbers to one output.
 
-        The blocks are trusted to be a partition of ``0..|X|-1``: this is the mechanisms' door.
+        The blocks must be a partition of ``0..|X|-1``.
         """
         members = np.array([x for block in blocks for x in block], dtype=np.int64)
-        self = cls.__new__(cls)
-        self._settle(
-            1,
-            joint.n_x,
-            _offsets_of(np.array([len(block) for block in blocks])),
-            members,
-            np.ones(len(members), np.int64),
-            None,
-            joint.x_labels,
-        )
-        return self
+        sizes = np.array([len(block) for block in blocks])
+        return cls.from_entries(joint, sizes, members, np.ones_like(members), 1)
 
     @classmethod
     def identity(cls, joint: Joint) -> Self:
@@ -259,23 +221,18 @@ class Channel:
         (('a', 'c'), 'b')
         """
         check_joint(joint)
-        if not isinstance(partition, Partition):
-            raise InvalidInput(
-                f"partition must be a Partition; got {type(partition).__name__}. "
-                "Write Partition([['a', 'b'], ['c']])."
-            )
+        check_instance(partition, Partition, "partition", "Write Partition([['a', 'b'], ['c']]).")
         number = {label: x for x, label in enumerate(joint.x_labels)}
         unknown = partition.block_of.keys() - number.keys()
         if unknown:
             raise InvalidInput(
                 f"blocks must hold symbols of X; {len(unknown)} label(s) are not among them."
             )
-        missed = [label for label in joint.x_labels if label not in partition.block_of]
-        if missed:
-            raise InvalidInput(
-                "blocks must hold every symbol of X; "
-                f"{missed[0]!r} ({number[missed[0]]}) is in none."
-            )
+        for label, x in number.items():
+            if label not in partition.block_of:
+                raise InvalidInput(
+                    f"blocks must hold every symbol of X; {label!r} ({x}) is in none."
+                )
         return cls.from_blocks(joint, [[number[label] for label in block] for block in partition])
 
     @classmethod
@@ -333,9 +290,11 @@ class Channel:
     def __repr__(self) -> str:
         return f"<Channel |X|={self.n_x} |Y|={self.n_y} denominator={self.denominator}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        arrays = (self.offsets, self.members, self.member_weights)
-        return _rebuild, (self.denominator, self.n_x, *arrays, self._y_labels, self._x_labels)
+    def __getstate__(self) -> tuple[Any, ...]:
+        return tuple(self.__dict__[name] for name in self.__dataclass_fields__)
+
+    def __setstate__(self, parts: tuple[Any, ...]) -> None:
+        self._set(*parts)
 
     @property
     def n_y(self) -> int:
@@ -345,14 +304,14 @@ class Channel:
     @property
     def x_labels(self) -> tuple[Label, ...]:
         """The labels of X; 0, 1, ... when none were given."""
-        return tuple(range(self.n_x)) if self._x_labels is None else self._x_labels
+        return self._x_labels or tuple(range(self.n_x))
 
     @cached_property
     def y_labels(self) -> tuple[Label, ...]:
         """The labels of Y: as given, or made of the members (one: its label, more: a tuple)."""
         if self._y_labels is not None:
             return self._y_labels
-        return _block_labels(self.x_labels, [self.atom(y)[0] for y in range(self.n_y)])
+        return block_labels(self.x_labels, [self.atom(y)[0] for y in range(self.n_y)])
 
     @cached_property
     def weights(self) -> Ints:
@@ -385,14 +344,12 @@ class Channel:
             raise InvalidInput(
                 f"channel and joint must have the same X; got {self.n_x} and {joint.n_x} symbols."
             )
-        if self._x_labels is None or self._x_labels is joint.x_labels:
-            return
-        if self._x_labels != joint.x_labels:
-            pairs = zip(self._x_labels, joint.x_labels, strict=True)
-            x = next(x for x, (mine, theirs) in enumerate(pairs) if mine != theirs)
+        mine, theirs = self._x_labels, joint.x_labels
+        if mine is not None and mine is not theirs and mine != theirs:
+            x = next(x for x in range(self.n_x) if mine[x] != theirs[x])
             raise InvalidInput(
                 "channel and joint must list the symbols of X in the same order; "
-                f"at {x} the channel has {self._x_labels[x]!r}, the joint {joint.x_labels[x]!r}."
+                f"at {x} the channel has {mine[x]!r}, the joint {theirs[x]!r}."
             )
 
     def output_masses(self, joint: Joint) -> Floats:
@@ -412,86 +369,31 @@ def _check_denominator(value: Any) -> None:
         raise InvalidInput(f"denominator must be a power of two up to 2**48; got {value!r}.")
 
 
-def _pairs(atoms: Any) -> Sequence[tuple[Sequence[int], Sequence[int]]]:
-    """Return the atoms; refuse what are not pairs of lists."""
-    if isinstance(atoms, Sequence) and all(
-        isinstance(atom, Sequence) and len(atom) == 2 and all(isinstance(p, Sequence) for p in atom)
-        for atom in atoms
-    ):
-        return atoms
-    raise InvalidInput(
-        "atoms must be pairs of symbol numbers and weights, such as [([0, 1], [1, 1])]."
-    )
+def _is_atom(atom: Any, n_x: int, most: int) -> bool:
+    """Tell whether this is a pair of different symbols and as many weights up to the most."""
+    if not isinstance(atom, Sequence) or [isinstance(p, Sequence) for p in atom] != [True, True]:
+        return False
+    xs = {x for x in atom[0] if type(x) is int and 0 <= x < n_x}
+    ws = [w for w in atom[1] if type(w) is int and 0 < w <= most]
+    return 0 < len(xs) == len(ws) == len(atom[0]) == len(atom[1])
 
 
 def check_pair(joint: Any, channel: Any) -> None:
     """Refuse what is not a joint and a channel on its symbols."""
     check_joint(joint)
-    if not isinstance(channel, Channel):
-        raise InvalidInput(
-            f"channel must be a Channel; got {type(channel).__name__}. "
-            "Use Channel.from_probabilities for an array."
-        )
+    check_instance(channel, Channel, "channel", "Use Channel.from_probabilities for an array.")
     channel.check_fits(joint)
-
-
-def largest_remainders(shares: Sequence[int], denominator: int) -> list[int]:
-    """Return whole numbers in the ratio of `shares` that sum to `denominator`.
-
-    Examples
-    --------
-    >>> largest_remainders([1, 1, 1], 16)
-    [6, 5, 5]
-    """
-    total = sum(shares)
-    floors, rests = zip(*(divmod(share * denominator, total) for share in shares), strict=True)
-    out = list(floors)
-    by_rest = sorted(range(len(out)), key=lambda k: -rests[k])
-    for k in by_rest[: denominator - sum(out)]:
-        out[k] += 1
-    return out
 
 
 def _row(labels: tuple[Label, ...] | None, x: int) -> str:
     return f"row {x}" if labels is None else f"row {labels[x]!r} ({x})"
 
 
-def _offsets_of(sizes: npt.NDArray[Any]) -> Ints:
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
-
-
-def _block_labels(labels: tuple[Label, ...], blocks: Sequence[Sequence[int]]) -> tuple[Label, ...]:
-    """Name an output by its one member or by the tuple of its members, numbered where two agree."""
-    names: list[Label] = [
-        labels[block[0]] if len(block) == 1 else tuple(labels[x] for x in block) for block in blocks
-    ]
-    if len(set(names)) < len(names):
-        seen = Counter(names)
-        for y, block in enumerate(blocks):
-            if seen[names[y]] > 1:
-                names[y] = (*(labels[x] for x in block), f"output {y}")
-    # A symbol may itself be called by such a tuple: then all outputs are numbered.
-    return tuple(names) if len(set(names)) == len(names) else tuple(range(len(names)))
-
-
-def _used_outputs(
-    names: tuple[Label, ...], used: npt.NDArray[np.bool_], drop_empty: bool
-) -> tuple[Label, ...]:
-    empty = [name for name, keep in zip(names, used, strict=True) if not keep]
+def _used_outputs(names: tuple[Label, ...], used: Bools, drop_empty: bool) -> tuple[Label, ...]:
     if not drop_empty:
         raise InvalidInput(
-            f"every output must occur; {empty[0]!r} has no weight. "
+            f"every output must occur; {names[used.argmin()]!r} has no weight. "
             "Pass drop_empty=True to drop such outputs."
         )
-    import warnings
-
-    warnings.warn(f"dropped {len(empty)} output(s) that never occur.", LowliftWarning, stacklevel=3)
-    return tuple(name for name, keep in zip(names, used, strict=True) if keep)
-
-
-def _rebuild(*parts: Any) -> Channel:
-    channel = Channel.__new__(Channel)
-    channel._settle(*parts)  # noqa: SLF001 (a second constructor)
-    return channel
+    warnings.warn(f"dropped {sum(~used)} output(s) that never occur.", LowliftWarning, stacklevel=3)
+    return tuple(compress(names, used))

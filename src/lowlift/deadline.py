@@ -5,8 +5,6 @@ import time
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["Deadline", "check_time_limit"]
-
 #: Replaced in tests by a clock that advances by a step per question.
 now = time.monotonic
 

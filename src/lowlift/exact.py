@@ -10,25 +10,14 @@ loops end; ``x == 0`` is compared as the integer 1.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "MAX_BITS",
-    "Enclosure",
-    "at_most_exp",
-    "exp_between",
-    "exp_of",
-    "integers_of",
-    "log_of",
-    "power_sum_at_most_exp",
-    "precisions",
-    "sqrt_at_most_expm1",
-]
+from lowlift.arrays import Floats
 
 Enclosure = tuple[int, int]
 
@@ -46,7 +35,7 @@ def precisions(start: int = 128) -> Iterator[int]:
         bits *= 2
 
 
-def integers_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.object_]:
+def integers_of(values: Floats) -> npt.NDArray[np.object_]:
     """Return the floats as integer multiples of one common power of two, exactly.
 
     Examples
@@ -66,8 +55,21 @@ def integers_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.object_]:
     return out.reshape(values.shape)
 
 
-def _shift_down(value: int, bits: int) -> int:
-    return value >> bits
+def largest_remainders(shares: Sequence[int], denominator: int) -> list[int]:
+    """Return whole numbers in the ratio of `shares` that sum to `denominator`.
+
+    Examples
+    --------
+    >>> largest_remainders([1, 1, 1], 16)
+    [6, 5, 5]
+    """
+    total = sum(shares)
+    floors, rests = zip(*(divmod(share * denominator, total) for share in shares), strict=True)
+    out = list(floors)
+    by_rest = sorted(range(len(out)), key=lambda k: -rests[k])
+    for k in by_rest[: denominator - sum(out)]:
+        out[k] += 1
+    return out
 
 
 def _shift_up(value: int, bits: int) -> int:
@@ -86,7 +88,7 @@ def _log2(bits: int) -> Enclosure:
         low, high = _atanh_inverse(inverse, bits + _GUARD)
         lo += factor * (low if factor > 0 else high)
         hi += factor * (high if factor > 0 else low)
-    return _shift_down(lo, _GUARD), _shift_up(hi, _GUARD)
+    return lo >> _GUARD, _shift_up(hi, _GUARD)
 
 
 def _atanh_inverse(inverse: int, bits: int) -> Enclosure:
@@ -137,7 +139,7 @@ def _exp_end(x: int, bits: int) -> Enclosure:
         lo, hi = (lo * lo) >> work, _shift_up(hi * hi, work)
     shift = work - bits - k
     if shift >= 0:
-        return _shift_down(lo, shift), _shift_up(hi, shift)
+        return lo >> shift, _shift_up(hi, shift)
     return lo << -shift, hi << -shift
 
 
@@ -176,10 +178,8 @@ def log_of(numerator: int, denominator: int, bits: int) -> Enclosure:
     lo = _atanh((z_num << work) // z_den, work)[0]
     hi = _atanh(_ceil_div(z_num << work, z_den), work)[1]
     log2_lo, log2_hi = _log2(work)
-    return (
-        _shift_down(2 * lo + k * log2_lo, work - bits),
-        _shift_up(2 * hi + k * log2_hi, work - bits),
-    )
+    down = work - bits
+    return (2 * lo + k * log2_lo) >> down, _shift_up(2 * hi + k * log2_hi, down)
 
 
 def _atanh(z: int, bits: int) -> Enclosure:
@@ -193,6 +193,15 @@ def _atanh(z: int, bits: int) -> Enclosure:
         terms += 1
     # power is too low by less than 2, division by less than 1; the tail is below 4.
     return lo, lo + 3 * terms + 4
+
+
+def _is_at_most_zero(enclosure: Callable[[int], Enclosure]) -> bool:
+    """Decide the sign of what a function encloses at a number of bits; undecided is False."""
+    for bits in precisions():
+        lo, hi = enclosure(bits)
+        if hi <= 0 or lo > 0:
+            return hi <= 0
+    return False
 
 
 def at_most_exp(numerator: int, denominator: int, budget: Fraction) -> bool:
@@ -211,14 +220,13 @@ def at_most_exp(numerator: int, denominator: int, budget: Fraction) -> bool:
     bits = numerator.bit_length() - denominator.bit_length() + 1
     if budget >= bits:
         return True
-    for precision in precisions():
+
+    def excess(precision: int) -> Enclosure:
         lo, hi = exp_of(budget, precision)
         scaled = numerator << precision
-        if scaled <= lo * denominator:
-            return True
-        if scaled > hi * denominator:
-            return False
-    return False
+        return scaled - hi * denominator, scaled - lo * denominator
+
+    return _is_at_most_zero(excess)
 
 
 def sqrt_at_most_expm1(square: Fraction, budget: Fraction) -> bool:
@@ -235,51 +243,36 @@ def sqrt_at_most_expm1(square: Fraction, budget: Fraction) -> bool:
     bits = max(0, square.numerator.bit_length() - square.denominator.bit_length() + 1)
     if budget >= bits // 2 + 2:
         return True
-    for precision in precisions():
-        lo, hi = exp_of(budget, precision)
-        one = 1 << precision
+
+    def excess(precision: int) -> Enclosure:
         scaled = square.numerator << (2 * precision)
-        if scaled <= (lo - one) ** 2 * square.denominator:
-            return True
-        if scaled > (hi - one) ** 2 * square.denominator:
-            return False
-    return False
+        low, high = (max(end - (1 << precision), 0) for end in exp_of(budget, precision))
+        return scaled - high**2 * square.denominator, scaled - low**2 * square.denominator
+
+    return _is_at_most_zero(excess)
 
 
 def power_sum_at_most_exp(
-    terms: Sequence[tuple[int, int, int]],
-    scale: int,
-    exponent: Fraction,
-    budget: Fraction,
+    terms: Sequence[tuple[int, int, int]], scale: int, exponent: Fraction, budget: Fraction
 ) -> bool:
-    """Decide sum_k w_k (a_k / b_k)**exponent / scale <= e**(exponent' budget), undecided is False.
+    """Decide sum_k w_k (a_k / b_k)**exponent / scale <= e**(|exponent| budget), undecided is False.
 
-    Parameters
-    ----------
-    terms
-        ``(w, a, b)``: positive integers.
-    scale
-        Positive integer that divides the weights.
-    exponent
-        Rational, of either sign; ``exponent'`` is its absolute value.
-    budget
-        Positive rational, in nats.
+    `terms` are ``(w, a, b)``, positive integers; the budget is positive.
     """
     bound = abs(exponent) * budget
     room = scale.bit_length() + 1
-    for bits in precisions():
-        lo = hi = 0
+
+    def excess(bits: int) -> Enclosure:
+        lo = hi = -(scale << bits)
         for w, a, b in terms:
             # The term over the bound is w e**t, with t = exponent log(a/b) - bound.
             ends = [exponent * end for end in log_of(a, b, bits)]
             low = math.floor(min(ends) - bound * (1 << bits))
             high = math.ceil(max(ends) - bound * (1 << bits))
             if low > (room - w.bit_length() + 1) << bits:  # w e**t > scale by itself
-                return False
+                return 1, 1
             term = (0, 1) if high < -(2 * bits << bits) else exp_between(low, high, bits)
             lo, hi = lo + w * term[0], hi + w * term[1]
-        if hi <= scale << bits:
-            return True
-        if lo > scale << bits:
-            return False
-    return False
+        return lo, hi
+
+    return _is_at_most_zero(excess)

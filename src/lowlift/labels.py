@@ -1,14 +1,13 @@
 """Labels of symbols: plain values, all different; those of a pandas frame where there are some."""
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from lowlift.errors import InvalidInput
-
-__all__ = ["Label", "check_labels", "labels_in"]
 
 Label: TypeAlias = str | int | float | bool | tuple["Label", ...] | None
 
@@ -58,6 +57,20 @@ def _plain(label: Any, axis: str, place: int, depth: int = 0) -> Label:
         f"{axis}_labels must be strings, numbers, bools, None or tuples of those; "
         f"got {type(label).__name__} at {place}."
     )
+
+
+def block_labels(labels: tuple[Label, ...], blocks: Sequence[Sequence[int]]) -> tuple[Label, ...]:
+    """Name an output by its one member or by the tuple of its members, numbered where two agree."""
+    names: list[Label] = [
+        labels[block[0]] if len(block) == 1 else tuple(labels[x] for x in block) for block in blocks
+    ]
+    if len(set(names)) < len(names):
+        seen = Counter(names)
+        for y, block in enumerate(blocks):
+            if seen[names[y]] > 1:
+                names[y] = (*(labels[x] for x in block), f"output {y}")
+    # A symbol may itself be called by such a tuple: then all outputs are numbered.
+    return tuple(names) if len(set(names)) == len(names) else tuple(range(len(names)))
 
 
 def labels_in(table: Any, given: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+from lowlift.arguments import check_instance
 from lowlift.errors import InvalidInput
 from lowlift.joint import Label
-
-__all__ = ["Partition"]
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -41,28 +40,24 @@ class Partition:
                 "blocks must be collections of labels, such as [['a', 'b'], ['c']]; got "
                 f"{type(blocks).__name__}."
             )
-        blocks = list(blocks)
+        found, seen = list[tuple[Label, ...]](), dict[Label, int]()
         for k, block in enumerate(blocks):
             if not isinstance(block, Iterable):
                 raise InvalidInput(
                     f"a block must be a collection of labels; block {k} is a "
                     f"{type(block).__name__}. Write [[1, 2], [3]], not [1, 2, 3]."
                 )
-        found = tuple(
-            (block,) if isinstance(block, str) else tuple(_hashable(label, k) for label in block)
-            for k, block in enumerate(blocks)
-        )
-        seen: dict[Label, int] = {}
-        for k, block in enumerate(found):
-            if not block:
+            labels = [block] if isinstance(block, str) else block
+            found.append(tuple(_hashable(label, k) for label in labels))
+            if not found[-1]:
                 raise InvalidInput(f"a block must hold at least one symbol; block {k} is empty.")
-            for label in block:
+            for label in found[-1]:
                 if label in seen:
                     raise InvalidInput(
                         f"blocks must not overlap; {label!r} is in blocks {seen[label]} and {k}."
                     )
                 seen[label] = k
-        object.__setattr__(self, "blocks", found)
+        object.__setattr__(self, "blocks", tuple(found))
 
     @classmethod
     def trusted(cls, blocks: Iterable[tuple[Label, ...]]) -> Self:
@@ -105,8 +100,7 @@ class Partition:
         InvalidInput
             When the two are not partitions of the same symbols.
         """
-        if not isinstance(other, Partition):
-            raise InvalidInput(f"other must be a Partition; got {type(other).__name__}.")
+        check_instance(other, Partition, "other")
         if self.block_of.keys() != other.block_of.keys():
             differing = len(self.block_of.keys() ^ other.block_of.keys())
             raise InvalidInput(

@@ -3,16 +3,13 @@
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from lowlift.arrays import Ints
 
-__all__ = ["cores", "in_order", "until_over"]
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 T = TypeVar("T")
 R = TypeVar("R")
+Numbers = TypeVar("Numbers", range, Ints)
 
 #: Seconds between two questions whether to stop.
 _ASK = 0.2
@@ -22,6 +19,11 @@ _ASK = 0.2
 def cores() -> int:
     """Return the number of cores."""
     return os.cpu_count() or 1
+
+
+def pieces(numbers: Numbers, size: int) -> list[Numbers]:
+    """Return the numbers in pieces of a size; the last may be smaller."""
+    return [numbers[k : k + size] for k in range(0, len(numbers), size)]
 
 
 def in_order(work: Callable[[T], R], items: Sequence[T], jobs: int) -> list[R]:

@@ -19,6 +19,7 @@ MODULES = [
     "lowlift",
     "lowlift.codebook",
     "lowlift.composition",
+    "lowlift.confidence",
     "lowlift.criteria",
     "lowlift.datasets",
     "lowlift.encodings",

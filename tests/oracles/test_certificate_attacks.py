@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.certificates import information_bound
 from lowlift.criteria import HalfSpaces
 from lowlift.kernels.compilation import prepare
-from lowlift.polytope import Polytope
-from lowlift.proving import coordinate_bounds, prove_floor
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import coordinate_bounds, information_bound, prove_floor
 
 JOINT = ll.Joint.random(3, 6, seed=0)
 
@@ -272,7 +271,7 @@ def test_a_tableau_with_what_is_no_number_proves_nothing_false(seed):
     rng = np.random.default_rng(seed)
     joint, pi = ll.Joint.random(3, 5, seed=seed), rng.normal(size=5)
     prepare("search")
-    from lowlift.kernels import bounding, lp
+    from lowlift.kernels import branch_and_bound, lp
 
     polytope = Polytope(joint, ll.LIP(0.3))
     v = joint.p_x
@@ -291,7 +290,7 @@ def test_a_tableau_with_what_is_no_number_proves_nothing_false(seed):
             tableau[rng.integers(4), rng.integers(9)] = value
         bounds, nodes = np.full(6, -math.inf), np.zeros(6, np.int64)
         points, values = np.zeros((50, 5)), np.full(50, -1e-8)
-        bounding.prove(
+        branch_and_bound.prove(
             lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, polytope.outer_hi, pi,
             -0.999, keys, lows, highs, 1000, 300, tableau, basis, place, np.zeros(1, np.int64),
             bounds, nodes, points, values,

@@ -9,8 +9,8 @@ import pytest
 import lowlift as ll
 from lowlift.kernels import lp, pricing, underestimates
 from lowlift.kernels.compilation import prepare
-from lowlift.polytope import Polytope
-from lowlift.proving import coordinate_bounds, prove_floor
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import coordinate_bounds, prove_floor
 
 OFF = (1e-12, 1e-9, 1e-6, 1e-3)
 
@@ -61,12 +61,12 @@ def test_no_false_statement_is_proven(seed):
 @numba.njit
 def underestimate(kind, pi, depth, keys, is_key, low, high, cap, rest_min, rest_max, least, most):
     n = pi.size
-    lo, hi, cost = np.empty(n), np.empty(n), np.zeros(n)
-    start, slope = np.empty(n), np.empty(n)
+    node = underestimates.Node(keys, low, high, is_key)
+    cost, empty = np.zeros(n), np.empty((4, n))
+    linear = underestimates.Linear(cost, empty[0], empty[1], empty[2], empty[3])
     constant = underestimates.underestimate(
-        kind, pi, depth, keys, is_key, low, high, cap, rest_min, rest_max,
-        least, most, lo, hi, cost, start, slope,
-    )  # fmt: skip
+        kind, pi, depth, node, cap, rest_min, rest_max, least, most, linear
+    )
     return constant, cost
 
 

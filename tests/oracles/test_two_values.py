@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import lowlift as ll
-from lowlift.certificates import information_bound
-from lowlift.intervals import Interval
-from lowlift.polytope import Polytope
+from lowlift.solver.intervals import Interval
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import information_bound
 
 DIGITS = 40
 

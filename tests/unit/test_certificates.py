@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.certificates import information_bound
-from lowlift.polytope import Polytope
-from lowlift.proving import coordinate_bounds, prove_floor
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import coordinate_bounds, information_bound, prove_floor
 
 JOINT, CRITERION = ll.Joint.random(4, 12, seed=7), ll.LIP(0.25)
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.channel import MAX_DENOMINATOR, largest_remainders
+from lowlift.channel import MAX_DENOMINATOR
 from lowlift.errors import InvalidInput, LowliftWarning
+from lowlift.exact import largest_remainders
 
 JOINT = ll.Joint.from_counts([[1, 2, 1], [3, 4, 1]], x_labels="abc")
 ARRAYS = ("offsets", "members", "member_weights", "weights")
@@ -183,6 +184,7 @@ def test_outputs_that_would_be_called_the_same_are_numbered():
         ([([0, 1, 2], [3, 3, 3])], 3, r"power of two up to"),
         ([([0, 1, 3], [1, 1, 1])], 1, r"numbers of symbols of X"),
         ([([0, 1, -1], [1, 1, 1])], 1, r"numbers of symbols of X"),
+        ([([[0], 1, 2], [1, 1, 1])], 1, r"numbers of symbols of X"),  # no number: it has no hash
         ([([0, 1, 2], [1, 1, 1]), ([], [])], 1, r"atom 1 does not"),
         ([([0, 1, 2], [3, 2, 2]), ([0], [-1])], 2, r"positive whole weights; atom 0"),
         ([([0, 1, 2], [2**49] * 3)], 2**49, r"power of two"),
@@ -199,6 +201,12 @@ def test_outputs_that_would_be_called_the_same_are_numbered():
 def test_from_atoms_refuses_what_is_no_channel(atoms, denominator, message):
     with pytest.raises(InvalidInput, match=message):
         ll.Channel.from_atoms(JOINT, atoms, denominator)
+
+
+@pytest.mark.parametrize("blocks", [[[0, 1]], [[0, 1], [1, 2]], [[0], [1], [2], [2]]])
+def test_blocks_must_hold_each_symbol_once(blocks):
+    with pytest.raises(InvalidInput, match=r"the weights of each symbol must sum to 1"):
+        ll.Channel.from_blocks(JOINT, blocks)
 
 
 def test_from_atoms_is_the_same_channel_as_its_table():

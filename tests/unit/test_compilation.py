@@ -205,7 +205,7 @@ def test_time_for_compiling_does_not_count(monkeypatch):
         if not waited:  # as the real one, which compiles once
             waited.append(time.sleep(2))
 
-    monkeypatch.setattr("lowlift.mechanisms.blocks.prepare", prepare)
+    monkeypatch.setattr("lowlift.solver.growing.prepare", prepare)
     compilation.prepare("merging", "search")
     joint, criterion = ll.Joint.random(5, 17, seed=0), ll.ALIP.split(0.5, 0.5)
     release = ll.random_response(joint, criterion, time_limit=1.9)

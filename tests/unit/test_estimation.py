@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import linprog
 
 import lowlift as ll
+from lowlift.confidence import clopper_pearson
 from lowlift.encodings import encode
 from lowlift.errors import InvalidInput
 from lowlift.estimation import estimate, estimates
-from lowlift.sampling import clopper_pearson
 
 RESPONSE = ll.Channel([[6, 1, 1], [1, 6, 1], [1, 1, 6]], x_labels="abc")
 MERGED = ll.Channel([[1, 0], [1, 0], [0, 1]], x_labels="abc")

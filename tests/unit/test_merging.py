@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.mechanisms import blocks
-from lowlift.mechanisms.blocks import CompiledGrower, Grower, grower_for
+from lowlift.solver import growing
+from lowlift.solver.growing import CompiledGrower, Grower, grower_for
 
 INF = math.inf
 BUILT_IN = [
@@ -176,7 +176,7 @@ def test_progress_is_not_called_without_high_risk_symbols():
 def test_pauses_do_not_change_the_partition(monkeypatch, criterion):
     joints = [ll.Joint.random(3, 12, seed) for seed in range(5)]
     before = [ll.subset_merging(joint, criterion).partition for joint in joints]
-    monkeypatch.setattr(blocks, "_PATIENCE", 0)
+    monkeypatch.setattr(growing, "_PATIENCE", 0)
     calls = []
     for joint, partition in zip(joints, before, strict=True):
         after = ll.subset_merging(joint, criterion, progress=lambda *call: calls.append(call))

@@ -7,11 +7,11 @@ import pytest
 
 import lowlift as ll
 from lowlift.deadline import Deadline
-from lowlift.mechanisms import column_generation
 from lowlift.mechanisms import random_response as module
-from lowlift.mechanisms.balanced import balanced_weights
-from lowlift.mechanisms.column_generation import split_support
-from lowlift.mechanisms.master import Master
+from lowlift.solver import column_generation
+from lowlift.solver.master import Master
+from lowlift.solver.support import split_support
+from lowlift.solver.unit_lift import unit_lift_weights
 
 INF = math.inf
 POLYHEDRAL = [
@@ -140,12 +140,12 @@ def test_perfect_privacy_of_a_float_joint_is_honest():
     assert release.certificate.upper_bound > 0.6
 
 
-def test_balanced_weights_are_the_least_integers_of_lift_one():
+def test_unit_lift_weights_are_the_least_integers_of_lift_one():
     joint = ll.Joint.from_counts([[2, 4, 6, 8], [8, 6, 4, 2]])
-    assert balanced_weights(joint, [0, 3]) == [1, 1]
-    assert balanced_weights(joint, [0, 2]) == [1, 3]
-    assert balanced_weights(joint, [0, 1]) is None
-    assert balanced_weights(joint, [0, 1, 2, 3]) is None
+    assert unit_lift_weights(joint, [0, 3]) == [1, 1]
+    assert unit_lift_weights(joint, [0, 2]) == [1, 3]
+    assert unit_lift_weights(joint, [0, 1]) is None
+    assert unit_lift_weights(joint, [0, 1, 2, 3]) is None
 
 
 def test_tiny_positive_budgets_do_not_break():

@@ -8,9 +8,9 @@ from lowlift import deadline
 from lowlift.deadline import Deadline
 from lowlift.estimation import estimate
 from lowlift.guarantees import stopped_note
-from lowlift.mechanisms import blocks as growing
 from lowlift.mechanisms import optimal_merging as arranging
-from lowlift.mechanisms.blocks import Grower
+from lowlift.solver import growing
+from lowlift.solver.growing import Grower
 
 JOINT = ll.Joint.random(3, 40, seed=1)
 SMALL = ll.Joint.random(3, 12, seed=3)
@@ -109,7 +109,7 @@ def test_a_random_response_stopped_by_progress_says_so():
 def test_too_many_pairs_are_not_listed(monkeypatch):
     """The square of the symbols is never held: 9,238 of them would take 2 GB."""
     from lowlift.kernels import pricing
-    from lowlift.mechanisms import columns
+    from lowlift.solver import columns
 
     monkeypatch.setattr(columns, "_MOST_IN_PAIRS", 30)
     monkeypatch.setattr(columns, "_MOST_ENTRIES", 400)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lowlift.certificates import State
+    from lowlift.solver.search import State
 
 __all__ = ["drawing", "searching"]
 

@@ -14,9 +14,9 @@ from lowlift.wording import counted, shown
 if TYPE_CHECKING:
     from lowlift.audit import Audit
     from lowlift.certificates import Certificate
+    from lowlift.confidence import LiftIntervals
     from lowlift.encodings import Encoded
     from lowlift.report import Point
-    from lowlift.sampling import LiftIntervals
     from lowlift.workflow import (
         Design,
         Receipt,

@@ -5,26 +5,16 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.criteria.pointwise import ALIP, violated
 from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, budget, split_budget
 from lowlift.errors import InvalidInput
 from lowlift.exact import at_most_exp, power_sum_at_most_exp, sqrt_at_most_expm1
-from lowlift.kernels.lift import (
-    log_alpha_mean,
-    log_chi2,
-    log_l1,
-    log_or_minus_inf,
-    reciprocal,
-)
-
-__all__ = ["AlphaLift", "Chi2Lift", "L1Lift", "check_alpha"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from lowlift.kernels.lift import log_alpha_mean, log_chi2, log_l1, log_or_minus_inf, reciprocal
 
 #: Budgets above this have no tangents: their exponentials would leave the floats.
 _MOST = 300.0
@@ -102,13 +92,54 @@ class _Averaged(BuiltIn):
             )
 
 
+@dataclass(frozen=True)
 class _Norm(_Averaged):
-    """What l1- and chi2-lift share."""
+    """What l1- and chi2-lift share: the mean of ``|l - 1|**order``, whose root is a norm."""
+
+    lower: float
+    upper: float
+    order: ClassVar[int]
+
+    @classmethod
+    def split(cls, epsilon: float, lam: float) -> Self:
+        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
+        return cls(*split_budget(epsilon, lam))
 
     @property
     def is_convex(self) -> bool:  # type: ignore[override]
         """Whether the lower side is off; the prior-weighted lift-inverse measure is not convex."""
         return math.isinf(self.lower)
+
+    def _log_measures(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        log_mean = log_l1 if self.order == 1 else log_chi2
+        return log_mean(reciprocal(lift_sy), p_s), log_mean(lift_sy, p_s)
+
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
+        """Return ``log(1 + norm)`` per output and side, in nats; inf for a zero lift below.
+
+        The norm is the l1 measure, or the square root of the chi2 measure.
+        """
+        low, high = self._log_measures(lift_sy, p_s)
+        return np.logaddexp(0.0, low / self.order), np.logaddexp(0.0, high / self.order)
+
+    @abstractmethod
+    def _reach(self, p_s: Floats) -> Floats:
+        """Return how far from 1 a lift may be, per s."""
+
+    def _largest(self, p_s: Floats) -> Floats:
+        return 1 + self._reach(p_s)
+
+    def _smallest(self, p_s: Floats) -> Floats:
+        return np.maximum(0.0, 1 - self._reach(p_s))
+
+    @abstractmethod
+    def _norm(self, off: Floats, p_s: Floats) -> tuple[float, Floats]:
+        """Return the norm of deviations from 1, and its gradient."""
+
+    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
+        # Tangents of the norm are tighter than those of its square.
+        bound, (norm, normal) = _expm1(self.upper), self._norm(lift_s - 1, p_s)
+        return [(normal, bound + float(normal.sum()))] if norm > bound else []
 
     @abstractmethod
     def _within(self, deviations: Sequence[tuple[int, Fraction]], total: int, side: float) -> bool:
@@ -150,41 +181,19 @@ class L1Lift(_Norm):
     (0.5, 0.666666666667)
     """
 
-    lower: float
-    upper: float
     kind: ClassVar[int] = 2
+    order: ClassVar[int] = 1
     is_polyhedral = True
 
-    @classmethod
-    def split(cls, epsilon: float, lam: float) -> Self:
-        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
-        return cls(*split_budget(epsilon, lam))
+    def _reach(self, p_s: Floats) -> Floats:
+        return _expm1(self.upper) / (2 * p_s)  # positive deviations carry half of the sum
 
-    def _log_measures(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
-        return log_l1(reciprocal(lift_sy), p_s), log_l1(lift_sy, p_s)
-
-    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
-        """Return ``log(1 + measure)`` per output and side, in nats; inf for a zero lift below."""
-        low, high = self._log_measures(lift_sy, p_s)
-        return np.logaddexp(0.0, low), np.logaddexp(0.0, high)
+    def _norm(self, off: Floats, p_s: Floats) -> tuple[float, Floats]:
+        return float(p_s @ np.abs(off)), p_s * np.sign(off)
 
     def _within(self, deviations: Sequence[tuple[int, Fraction]], total: int, side: float) -> bool:
         bound = 1 + sum((p * abs(d) for p, d in deviations), Fraction(0)) / total
         return at_most_exp(bound.numerator, bound.denominator, Fraction(side))
-
-    def _largest(self, p_s: Floats) -> Floats:
-        # The positive deviations carry half of the sum.
-        return 1 + _expm1(self.upper) / (2 * p_s)
-
-    def _smallest(self, p_s: Floats) -> Floats:
-        return np.maximum(0.0, 1 - _expm1(self.upper) / (2 * p_s))
-
-    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
-        off, bound = lift_s - 1, _expm1(self.upper)
-        if float(p_s @ np.abs(off)) <= bound:
-            return []
-        normal = p_s * np.sign(off)
-        return [(normal, bound + float(normal.sum()))]
 
 
 @dataclass(frozen=True)
@@ -207,41 +216,19 @@ class Chi2Lift(_Norm):
     0.25
     """
 
-    lower: float
-    upper: float
     kind: ClassVar[int] = 3
+    order: ClassVar[int] = 2
 
-    @classmethod
-    def split(cls, epsilon: float, lam: float) -> Self:
-        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
-        return cls(*split_budget(epsilon, lam))
+    def _reach(self, p_s: Floats) -> Floats:
+        return min(_expm1(self.upper), 1e300) * np.sqrt((1 - p_s) / p_s)
 
-    def _log_measures(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
-        return log_chi2(reciprocal(lift_sy), p_s), log_chi2(lift_sy, p_s)
-
-    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:
-        """Return ``log(1 + sqrt(measure))`` per output and side; inf for a zero lift below."""
-        low, high = self._log_measures(lift_sy, p_s)
-        return np.logaddexp(0.0, low / 2), np.logaddexp(0.0, high / 2)
+    def _norm(self, off: Floats, p_s: Floats) -> tuple[float, Floats]:
+        norm = math.sqrt(float(p_s @ (off * off)))
+        return norm, p_s * off / (norm or 1.0)
 
     def _within(self, deviations: Sequence[tuple[int, Fraction]], total: int, side: float) -> bool:
         square = sum((p * d * d for p, d in deviations), Fraction(0)) / total
         return sqrt_at_most_expm1(square, Fraction(side))
-
-    def _largest(self, p_s: Floats) -> Floats:
-        return 1 + min(_expm1(self.upper), 1e300) * np.sqrt((1 - p_s) / p_s)
-
-    def _smallest(self, p_s: Floats) -> Floats:
-        return np.maximum(0.0, 1 - min(_expm1(self.upper), 1e300) * np.sqrt((1 - p_s) / p_s))
-
-    def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
-        # The square root is a norm: its tangents are tighter than the square's.
-        off, bound = lift_s - 1, _expm1(self.upper)
-        norm = math.sqrt(float(p_s @ (off * off)))
-        if norm <= bound:
-            return []
-        normal = p_s * off / norm
-        return [(normal, bound + float(normal.sum()))]
 
 
 @dataclass(frozen=True)

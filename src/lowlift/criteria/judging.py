@@ -5,26 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cache
 from numbers import Real
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.criteria.protocol import BuiltIn, Criterion, HalfSpaces
 from lowlift.errors import InvalidInput
-
-__all__ = [
-    "check_criterion",
-    "cut_of",
-    "half_spaces_of",
-    "is_certified",
-    "leakage_of",
-    "risk_of",
-    "verdicts",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 
 def check_criterion(criterion: Any) -> None:

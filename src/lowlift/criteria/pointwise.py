@@ -4,18 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, split_budget
 from lowlift.exact import at_most_exp
 from lowlift.kernels.lift import log_or_minus_inf
-
-__all__ = ["ALIP", "LDP", "LIP", "MaxLift", "violated"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 def _log_range(lift_sy: Floats) -> tuple[Floats, Floats]:

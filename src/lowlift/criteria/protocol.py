@@ -2,38 +2,15 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    NamedTuple,
-    Protocol,
-    Self,
-    TypeAlias,
-    runtime_checkable,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.errors import InvalidInput
-
-__all__ = [
-    "ZERO_RISK",
-    "BuiltIn",
-    "Criterion",
-    "HalfSpaces",
-    "budget",
-    "epsilon_of",
-    "split_budget",
-    "split_of",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 #: What one zero lift adds to a risk, when the lower side enters it: more than any finite part.
 ZERO_RISK = 1e6
@@ -177,9 +154,7 @@ class BuiltIn(ABC):
 
     def scaled(self, factor: float) -> Self:
         """Return the same notion with every budget multiplied by `factor`."""
-        return type(self)(
-            **{k: v if k == "alpha" else v * factor for k, v in self.parameters().items()}
-        )
+        return self._with(lambda side: side * factor)
 
     def shifted(self, by: float) -> Self:
         """Return the same notion with every budget raised by `by`, or lowered, but not below 0.
@@ -187,9 +162,12 @@ class BuiltIn(ABC):
         Where this holds for lifts l, it holds at the raised budgets for all lifts from
         ``l e**-by`` to ``l e**by``.
         """
-        return type(self)(
-            **{k: v if k == "alpha" else max(0.0, v + by) for k, v in self.parameters().items()}
-        )
+        return self._with(lambda side: max(0.0, side + by))
+
+    def _with(self, change: Callable[[float], float]) -> Self:
+        """Return the same notion with every budget changed."""
+        given = self.parameters().items()
+        return type(self)(**{k: v if k == "alpha" else change(v) for k, v in given})
 
     def screen(self, lift_sy: Floats, p_s: Floats, error: float) -> tuple[Bools, Bools]:
         """Return per output whether it surely is allowed, and whether it surely is not.

@@ -7,8 +7,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.channel import MAX_DENOMINATOR, Channel, largest_remainders
+from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion
+from lowlift.exact import largest_remainders
 from lowlift.joint import Joint
 
 __all__ = ["MOST_ENTRIES", "candidates"]

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.channel import Channel
+from lowlift.confidence import check_level, clopper_pearson
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.estimation.likelihood import SOLVED, likely_parts
 from lowlift.estimation.ranges import ROUNDING, Ends
 from lowlift.joint import Label
-from lowlift.sampling import check_level, clopper_pearson
 
 __all__ = ["Block", "Estimate", "estimate"]
 

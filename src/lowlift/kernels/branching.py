@@ -1,17 +1,10 @@
-"""What a node of branch and bound splits (see `bounding`)."""
+"""What a node of branch and bound splits (see `branch_and_bound`)."""
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
+from lowlift.arrays import Floats
 from lowlift.kernels.compilation import helper
-from lowlift.kernels.underestimates import APART, JOINTLY, binary_entropy, chord
-
-__all__ = ["LEVELS", "what_to_split"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from lowlift.kernels.underestimates import APART, JOINTLY, Linear, Node, binary_entropy, chord
 
 LEVELS = 16  # opened coordinates at the most
 #: Least weight of an interval's width against its error, when choosing what to split.
@@ -29,21 +22,11 @@ def _error_apart(lo: float, hi: float, t: float) -> float:
 
 @helper()
 def what_to_split(
-    depth: int,
-    keys: Ints,
-    is_key: npt.NDArray[np.bool_],
-    low: Floats,
-    high: Floats,
-    kind: int,
-    lo: Floats,
-    hi: Floats,
-    x: Floats,
-    pi: Floats,
-    cost: Floats,
-    start: Floats,
-    slope: Floats,
+    kind: int, depth: int, node: Node, linear: Linear, x: Floats, pi: Floats
 ) -> tuple[int, float]:
     """Return the level to split and where; `depth` stands for opening a coordinate, -1 for none."""
+    keys, low, high, is_key = node
+    cost, lo, hi, start, slope = linear
     left, level, largest = 1.0, -1, 0.0
     for i in range(depth):
         if high[i] - low[i] < 1e-7:

@@ -19,8 +19,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from lowlift.logs import LOG
 
-__all__ = ["helper", "kernel", "observe", "prepare", "private_folder"]
-
 #: Told how many functions are compiled, and how many there are.
 Observer: TypeAlias = Callable[[int, int], object]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,8 +28,10 @@ _MODULES = {
     "merging": ("merging",),
     "partitions": ("partitions",),
     "pairs": ("intervals",),
-    "search": ("lp", "pricing", "underestimates", "branching", "bounding"),
+    "search": ("lp", "pricing", "underestimates", "branching", "branch_and_bound"),
 }
+#: How all of it is compiled: threads run it together, and a division by zero is inf or NaN.
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
 #: A folder for compiled code, inside a folder for caches.
 _CACHE = "lowlift"
 
@@ -62,14 +62,8 @@ def helper(**options: Any) -> Callable[[F], F]:
     def declare(function: F) -> F:
         numba: Any = importlib.import_module("numba")
         _functions.setdefault(function.__module__, []).append((None, ""))
-        compiled = numba.njit(
-            nogil=True,
-            error_model="numpy",
-            no_cpython_wrapper=True,
-            no_cfunc_wrapper=True,
-            **options,
-        )(function)
-        return cast("F", compiled)
+        inside = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        return cast("F", numba.njit(**_OPTIONS, **inside, **options)(function))
 
     return declare
 
@@ -151,17 +145,16 @@ def _is_ours(event: Any) -> bool:
 def _cached(function: Callable[..., Any]) -> Any:
     """Return the dispatcher, with a cache where a folder for it can be had."""
     numba: Any = importlib.import_module("numba")
-    options = {"nogil": True, "error_model": "numpy"}
     folder = _folder(numba.config.CACHE_DIR)
     if folder is None:
-        return numba.njit(**options)(function)
+        return numba.njit(**_OPTIONS)(function)
     # The setting is read while the cache is made, and is put back for the user's own functions.
     with _lock:
         chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
         try:
-            return numba.njit(cache=True, **options)(function)
+            return numba.njit(cache=True, **_OPTIONS)(function)
         except RuntimeError:
-            return numba.njit(**options)(function)
+            return numba.njit(**_OPTIONS)(function)
         finally:
             numba.config.CACHE_DIR = chosen
 

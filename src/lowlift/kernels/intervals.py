@@ -17,14 +17,9 @@ which bounds all pairs of two stretches of symbols at the cost of one pass over 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import helper, kernel
-
-__all__ = ["cheapest_partners", "largest_duals", "least_value", "match"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: More than the rounding of a value, relative to the size of its terms.
 _ROUNDING = 2.0**-46
@@ -53,18 +48,8 @@ def least_value(
 ) -> float:
     """Return the least ``H(v) - pi . v`` of pairs, less its rounding, or `cut` if none is below it.
 
-    Parameters
-    ----------
-    g, pi
-        Distances on one side, rising, and duals.
-    k, rho
-        The same on the other side.
-    first, last
-        The part of the first side to look at.
-    cut
-        Below 0.
-    stop
-        Set to other than 0 by another thread: the result is then -inf.
+    One side has the distances g, rising, and the duals pi, the other k and rho; `first` to `last`
+    is the part of the first side to look at. Another thread may set `stop`: the result is -inf.
     """
     stack = np.empty((_DEPTH, 4), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = first, last, 0, k.size
@@ -149,12 +134,8 @@ def cheapest_partners(
 def match(g: Floats, mass: Floats, k: Floats, other: Floats) -> tuple[Ints, Ints, Floats, int]:
     """Match two sides in the order given, in units of mass times distance, until one is used up.
 
-    With g falling and k rising that is the cheapest matching.
-
-    Returns
-    -------
-    tuple
-        The numbers of each pair and its units, with room for more, and how many pairs there are.
+    With g falling and k rising that is the cheapest matching. Returns the numbers of each pair and
+    its units, with room for more, and how many pairs there are.
     """
     room = g.size + k.size
     first, second, units = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)

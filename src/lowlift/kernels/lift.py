@@ -5,19 +5,8 @@ like any other: its logarithm is -inf, its inverse inf, and no function here ski
 """
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = [
-    "entropy",
-    "log_alpha_mean",
-    "log_chi2",
-    "log_l1",
-    "log_or_minus_inf",
-    "most_extreme",
-    "reciprocal",
-]
-
-Floats = npt.NDArray[np.float64]
+from lowlift.arrays import Floats
 
 #: Reciprocals are cut here, so that squares of sums stay finite in the scaled forms below.
 _LARGEST = 1e300

@@ -14,16 +14,12 @@ less an allowance for rounding that holds for any order of summation.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import helper, kernel
-
-__all__ = ["BEYOND", "LIMIT", "MINIMISE", "OPTIMAL", "STUCK", "fresh_tableau", "minimise", "pivot"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: Optimal; proven to exceed the cutoff (or infeasible); too many pivots; infeasible but not proven.
 OPTIMAL, BEYOND, LIMIT, STUCK = 0, 1, 2, 3
@@ -37,6 +33,33 @@ _MINIMISE = (
 )
 #: `minimise` as an argument of other kernels, which then do not compile it again.
 MINIMISE = f"FunctionType(Tuple((int64, float64, float64, int64))({_MINIMISE}))"
+
+
+class Program(NamedTuple):
+    """A problem: rows (r, n), cost (n,), boxes (n + r,); boxes of v are not negative.
+
+    `largest` is, per row, at least the absolute value of its entries and of its box: (r,).
+    """
+
+    rows: Floats
+    largest: Floats
+    cost: Floats
+    lo: Floats
+    hi: Floats
+
+
+class State(NamedTuple):
+    """Where the simplex stands: tableau, basis and places as `fresh_tableau` gives them.
+
+    Reduced costs and the nonbasic variables have n + r entries, the basic ones r.
+    """
+
+    tableau: Floats
+    basis: Ints
+    place: Ints
+    reduced: Floats
+    x: Floats
+    basic: Floats
 
 
 def fresh_tableau(rows: Floats) -> tuple[Floats, Ints, Ints]:
@@ -71,27 +94,15 @@ def pivot(tableau: Floats, reduced: Floats, row: int, column: int) -> None:
 
 
 @helper(fastmath=_SUMS)
-def _bound_for(
-    rows: Floats, largest: Floats, cost: Floats, lo: Floats, hi: Floats, y: Floats, net: Floats
-) -> tuple[float, float]:
+def _bound_for(program: Program, y: Floats, net: Floats) -> tuple[float, float]:
     """Return a lower bound of ``cost . v`` that holds for any y, and the error of each ``net``.
 
-    Parameters
-    ----------
-    rows, cost, lo, hi
-        The problem; boxes of v are not negative.
-    largest
-        Per row, at least the absolute value of its entries and of its box: (r,).
-    y
-        Multipliers, (r,).
-    net
-        Receives ``cost - rows' y``, (n,).
+    The multipliers y are (r,); `net` receives ``cost - rows' y``, (n,).
 
-    Notes
-    -----
     With ``w = max |cost| + sum_i |y_i| largest_i`` every net is off by at most (r + 2) u w, and the
     sum of n + r products by at most (n + 2 r + 4) u w (1 + sum hi); three times that is taken off.
     """
+    rows, largest, cost, lo, hi = program
     r, n = rows.shape
     weight = 0.0
     for j in range(n):
@@ -115,18 +126,10 @@ def _bound_for(
 
 
 @helper(fastmath=_SUMS)
-def _start(
-    tableau: Floats,
-    basis: Ints,
-    place: Ints,
-    cost: Floats,
-    lo: Floats,
-    hi: Floats,
-    reduced: Floats,
-    x: Floats,
-    basic: Floats,
-) -> None:
+def _start(program: Program, state: State) -> None:
     """Set reduced costs, nonbasic variables at the bound they ask for, and the basic ones."""
+    _, _, cost, lo, hi = program
+    tableau, basis, place, reduced, x, basic = state
     r, size = tableau.shape
     n = size - r
     for j in range(n):
@@ -170,13 +173,8 @@ def _leaving(basis: Ints, basic: Floats, lo: Floats, hi: Floats) -> tuple[int, f
 
 @helper()
 def _entering(
-    tableau: Floats,
-    place: Ints,
-    reduced: Floats,
-    lo: Floats,
-    hi: Floats,
-    x: Floats,
-    basic: Floats,
+    program: Program,
+    state: State,
     row: int,
     slope: float,
     rises: bool,
@@ -187,6 +185,8 @@ def _entering(
 
     Boxed variables are flipped to their other bound as long as the dual objective still rises.
     """
+    lo, hi = program.lo, program.hi
+    tableau, _, place, reduced, x, basic = state
     r, size = tableau.shape
     count = 0
     for j in range(size):
@@ -225,31 +225,28 @@ def _entering(
 
 
 @helper()
+def _bound_at(
+    program: Program, state: State, row: int, step: float, y: Floats, net: Floats
+) -> tuple[float, float]:
+    """Set y to the multipliers of the basis, moved along a row; return what `_bound_for` does."""
+    r, n = program.rows.shape
+    for i in range(r):
+        y[i] = state.reduced[n + i] + step * state.tableau[row, n + i]
+    return _bound_for(program, y, net)
+
+
+@helper()
 def _prove_infeasible(
-    rows: Floats,
-    largest: Floats,
-    cost: Floats,
-    lo: Floats,
-    hi: Floats,
-    tableau: Floats,
-    reduced: Floats,
-    row: int,
-    cutoff: float,
-    y: Floats,
-    net: Floats,
+    program: Program, state: State, row: int, cutoff: float, y: Floats, net: Floats
 ) -> tuple[float, float]:
     """Move y along the dual ray of an infeasible row until the bound passes the cutoff.
 
     Returns what `_bound_for` does.
     """
-    r, n = rows.shape
     step, bound, error = 1.0, -math.inf, 0.0
     for _ in range(7):
         for side in range(2):
-            sign = 1.0 if side == 0 else -1.0
-            for i in range(r):
-                y[i] = reduced[n + i] + sign * step * tableau[row, n + i]
-            bound, error = _bound_for(rows, largest, cost, lo, hi, y, net)
+            bound, error = _bound_at(program, state, row, -step if side else step, y, net)
             if bound > cutoff:
                 return bound, error
         step *= 8.0
@@ -272,32 +269,19 @@ def minimise(
     net: Floats,
     y: Floats,
 ) -> tuple[int, float, float, int]:
-    """Minimise, going on from the tableau as it is; stop once the bound passes the cutoff.
+    """Minimise a `Program`, going on from the tableau as it is, which is changed in place.
 
-    Parameters
-    ----------
-    rows, largest, cost, lo, hi
-        As for `_bound_for`.
-    tableau, basis, place
-        As `fresh_tableau` gives them; changed in place.
-    cutoff
-        What to prove that the minimum exceeds; inf to solve to the end.
-    most_pivots
-        Give up after so many.
-    x
-        Receives the point (v, rows v), (n + r,).
-    net, y
-        Receive ``cost - rows' y`` of the bound, (n,), and its multipliers, (r,).
-
-    Returns
-    -------
-    tuple
-        The status, the bound, the error of each `net`, the number of pivots.
+    Stop once the bound passes the cutoff (inf to solve to the end), or after so many pivots. `x`
+    receives the point (v, rows v), (n + r,); `net` and `y` receive ``cost - rows' y`` of the bound,
+    (n,), and its multipliers, (r,). Returns the status, the bound, the error of each `net`, and the
+    number of pivots.
     """
     r, n = rows.shape
     reduced, basic = np.empty(n + r), np.empty(r)
     ratios, columns = np.empty(n + r), np.empty(n + r, np.int64)
-    _start(tableau, basis, place, cost, lo, hi, reduced, x, basic)
+    program = Program(rows, largest, cost, lo, hi)
+    state = State(tableau, basis, place, reduced, x, basic)
+    _start(program, state)
     status, pivots, bound, error = LIMIT, 0, -math.inf, 0.0
     while pivots < most_pivots:
         if cutoff < math.inf:
@@ -305,9 +289,7 @@ def minimise(
             for j in range(n + r):
                 objective += reduced[j] * x[j]
             if objective > cutoff + 1e-10:
-                for i in range(r):
-                    y[i] = reduced[n + i]
-                bound, error = _bound_for(rows, largest, cost, lo, hi, y, net)
+                bound, error = _bound_at(program, state, 0, 0.0, y, net)
                 if bound > cutoff:
                     status = BEYOND
                     break
@@ -315,13 +297,9 @@ def minimise(
         if row < 0:
             status = OPTIMAL
             break
-        column = _entering(
-            tableau, place, reduced, lo, hi, x, basic, row, worst, rises, ratios, columns
-        )
+        column = _entering(program, state, row, worst, rises, ratios, columns)
         if column < 0:
-            bound, error = _prove_infeasible(
-                rows, largest, cost, lo, hi, tableau, reduced, row, cutoff, y, net
-            )
+            bound, error = _prove_infeasible(program, state, row, cutoff, y, net)
             status = BEYOND if bound > cutoff else STUCK
             break
         leaves = basis[row]
@@ -335,9 +313,7 @@ def minimise(
         basis[row], place[column], place[leaves], basic[row] = column, row, -1, value
         pivots += 1
     if status != BEYOND:
-        for i in range(r):
-            y[i] = reduced[n + i]
-        bound, error = _bound_for(rows, largest, cost, lo, hi, y, net)
+        bound, error = _bound_at(program, state, 0, 0.0, y, net)
     for i in range(r):
         x[basis[i]] = basic[i]
     return status, bound, error, pivots

@@ -8,22 +8,12 @@ The notions are told apart by the number that the criteria carry as `kind`:
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import helper, kernel
-
-__all__ = [
-    "EMPTY",
-    "HOLDS",
-    "PAUSED",
-    "UNDECIDED",
-    "cover",
-]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: What `cover` says when it returns.
 HOLDS, EMPTY, UNDECIDED, PAUSED = 0, 1, 2, 3
@@ -34,6 +24,15 @@ _CAP = 1e150
 _LANES = 64
 #: A lower bound this much smaller still is one, whatever its rounding.
 _SURELY = 1 - 1e-9
+
+
+class Region(NamedTuple):
+    """The criterion: its kind, the order of alpha-lift, and both budgets in nats."""
+
+    kind: int
+    alpha: float
+    lower: float
+    upper: float
 
 
 @helper()
@@ -57,7 +56,7 @@ def _log_power_means(q: Floats, p_s: Floats, c: float, alpha: float) -> tuple[fl
 
 
 @helper()
-def _measures(kind: int, alpha: float, q: Floats, p_s: Floats) -> tuple[int, float, float, float]:
+def _measures(region: Region, q: Floats, p_s: Floats) -> tuple[int, float, float, float]:
     """Return the number of zero lifts, lift-inverse and lift-based measure, and 1 / min lift.
 
     The last three without the zero lifts.
@@ -72,16 +71,16 @@ def _measures(kind: int, alpha: float, q: Floats, p_s: Floats) -> tuple[int, flo
             low = min(low, q[s])
         else:
             zeros += 1
-    if kind <= 1:
+    if region.kind <= 1:
         return zeros, c / low, high / c, c / low
-    if kind == 4:
-        inverse, direct = _log_power_means(q, p_s, c, alpha)
+    if region.kind == 4:
+        inverse, direct = _log_power_means(q, p_s, c, region.alpha)
         return zeros, inverse, direct, c / low
     inverse, direct = 0.0, 0.0
     for s in range(q.size):
         up = abs(q[s] / c - 1)
         down = abs(min(c / q[s], _CAP) - 1) if q[s] > 0 else 0.0
-        if kind == 3:
+        if region.kind == 3:
             up, down = up * up, down * down
         direct += p_s[s] * up
         inverse += p_s[s] * down
@@ -89,14 +88,24 @@ def _measures(kind: int, alpha: float, q: Floats, p_s: Floats) -> tuple[int, flo
 
 
 @helper()
-def _state(
-    kind: int, alpha: float, lower: float, upper: float, q: Floats, p_s: Floats, error: float
-) -> int:
-    """Return 1 when the block surely is allowed, -1 when surely not, else 0.
+def _against(leakage: float, budget: float, error: float) -> int:
+    """Return 1 when a leakage surely is in budget, -1 when surely not, else 0.
 
-    Leakages in nats against budgets, with the margin of `BuiltIn.screen`.
+    The margin is that of `BuiltIn.screen`.
     """
-    zeros, inverse, direct, largest = _measures(kind, alpha, q, p_s)
+    if budget == math.inf:
+        return 1
+    margin = 16 * error + 2 * _LIBM * (1 + budget)
+    if leakage > budget + margin:
+        return -1
+    return 1 if leakage <= budget - margin else 0
+
+
+@helper()
+def _state(region: Region, q: Floats, p_s: Floats, error: float) -> int:
+    """Return 1 when the block surely is allowed, -1 when surely not, else 0."""
+    kind = region.kind
+    zeros, inverse, direct, largest = _measures(region, q, p_s)
     if (kind == 2 or kind == 3) and largest >= _CAP:  # noqa: PLR1714 (a tuple compiles slowly)
         return 0  # the cap was at work
     if kind == 0:
@@ -113,37 +122,22 @@ def _state(
         low = math.inf
         if kind == 1:
             high = math.inf
-    state = 1
-    if lower < math.inf:
-        margin = 16 * error + 2 * _LIBM * (1 + lower)
-        if low > lower + margin:
-            return -1
-        if not low <= lower - margin:
-            state = 0
-    if upper < math.inf:
-        margin = 16 * error + 2 * _LIBM * (1 + upper)
-        if high > upper + margin:
-            return -1
-        if not high <= upper - margin:
-            state = 0
-    return state
+    return min(_against(low, region.lower, error), _against(high, region.upper, error))
 
 
 @helper()
-def _risk(
-    kind: int, alpha: float, lower: float, upper: float, q: Floats, p_s: Floats
-) -> tuple[int, float]:
+def _risk(region: Region, q: Floats, p_s: Floats) -> tuple[int, float]:
     """Return the zeros and the rest of a block's risk, in the order of the criterion's `risk`."""
-    zeros, inverse, direct, _ = _measures(kind, alpha, q, p_s)
-    if kind == 1:
+    zeros, inverse, direct, _ = _measures(region, q, p_s)
+    if region.kind == 1:
         return zeros, inverse * direct
-    if lower == math.inf:
+    if region.lower == math.inf:
         return 0, direct
-    if upper == math.inf:
+    if region.upper == math.inf:
         return zeros, inverse
-    if kind == 0:
+    if region.kind == 0:
         return zeros, inverse * direct
-    if kind == 4:
+    if region.kind == 4:
         high = max(inverse, direct)
         return zeros, high + math.log(math.exp(inverse - high) + math.exp(direct - high))
     return zeros, inverse + direct
@@ -185,8 +179,7 @@ def _best_ratio(current: Floats, pool: Floats, ids: Ints, n_pool: int) -> int:
 
 @helper()
 def _score(
-    kind: int,
-    alpha: float,
+    region: Region,
     current: Floats,
     p_s: Floats,
     pool: Floats,
@@ -199,6 +192,7 @@ def _score(
     The candidates are side by side, so that the compiler computes several at once. For kind 4 the
     measures are lower bounds of the power means: the largest term, and the mean of order 1 or 2.
     """
+    kind, alpha = region.kind, region.alpha
     mass, zeros, inverse, direct = lanes[0], lanes[1], lanes[2], lanes[3]
     for row in range(4):
         for k in range(width):
@@ -249,37 +243,27 @@ def _score(
 
 @helper()
 def _best_mean(
-    kind: int,
-    alpha: float,
-    lower: float,
-    upper: float,
-    current: Floats,
-    p_s: Floats,
-    pool: Floats,
-    ids: Ints,
-    n_pool: int,
+    region: Region, current: Floats, p_s: Floats, pool: Floats, ids: Ints, n_pool: int
 ) -> int:
     """Return the candidate that leaves the block at least risk, ties by number."""
+    has_lower = region.lower < math.inf
+    has_upper = region.upper < math.inf or not has_lower
     best, best_zeros, best_risk = -1, current.size + 1.0, math.inf
     lanes = np.empty((4, _LANES))
     union = np.empty(current.size)
     for start in range(0, n_pool, _LANES):
         width = min(_LANES, n_pool - start)
-        _score(kind, alpha, current, p_s, pool, start, width, lanes)
+        _score(region, current, p_s, pool, start, width, lanes)
         for k in range(width):
             i = start + k
-            zeros = lanes[1, k] if lower < math.inf else 0.0
-            risk = 0.0
-            if lower < math.inf:
-                risk += lanes[2, k]
-            if upper < math.inf or lower == math.inf:
-                risk += lanes[3, k]
+            zeros = lanes[1, k] if has_lower else 0.0
+            risk = (lanes[2, k] if has_lower else 0.0) + (lanes[3, k] if has_upper else 0.0)
             if zeros > best_zeros or (zeros == best_zeros and risk * _SURELY > best_risk):
                 continue
-            if kind == 4:
+            if region.kind == 4:
                 for s in range(current.size):
                     union[s] = current[s] + pool[s, i]
-                risk = math.exp(min(_risk(kind, alpha, lower, upper, union, p_s)[1], 700.0))
+                risk = math.exp(min(_risk(region, union, p_s)[1], 700.0))
             if zeros < best_zeros or (
                 zeros == best_zeros
                 and (risk < best_risk or (risk == best_risk and ids[i] < ids[best]))
@@ -318,43 +302,24 @@ def cover(
 
     A block absorbs the candidate that leaves it at least risk until it is allowed.
 
-    Parameters
-    ----------
-    p_s
-        P(s), (|S|,).
-    current
-        q of the block, (|S|,), updated in place.
-    pool, ids
-        q of the candidates, (|S|, n), and their numbers; the first `n_pool` are there, and the
-        ones absorbed are swapped out.
-    taken
-        Receives the numbers in the order in which they were placed, (n,).
-    state
-        0 to start a block, 1 to look at the current one, 2 to extend it without a look.
-    zeros, risk
-        Receive, where nothing is placed yet, the risk of each candidate by number, (n,).
-    ends
-        Receives, per finished block, where it ends in `taken`, (n,).
-    n_blocks, n_taken
-        How many blocks are finished, and how many symbols are placed.
-    most_blocks
-        Return when so many blocks are finished.
-    patience
-        Return `PAUSED` after about this many candidates were looked at.
+    - `current` is q of the block, (|S|,). `pool` and `ids` are q of the candidates, (|S|, n), and
+      their numbers; the first `n_pool` are there, and the ones absorbed are swapped out.
+    - `taken` receives the numbers in the order in which they were placed, (n,), `ends` where each
+      finished block ends in it, (n,); `n_taken` and `n_blocks` count them.
+    - `state` is 0 to start a block, 1 to look at the current one, 2 to extend it without a look.
+    - `zeros` and `risk` receive, where nothing is placed yet, each candidate's risk, (n,).
 
-    Returns
-    -------
-    tuple
-        `HOLDS` (every block is allowed), `EMPTY` (all but the last), `UNDECIDED` (floats cannot
-        tell of the current block) or `PAUSED`; then n_pool, n_blocks, n_taken.
+    Returns `HOLDS` (every block is allowed, or `most_blocks` are finished), `EMPTY` (all but the
+    last), `UNDECIDED` (floats cannot tell of the current block) or `PAUSED` (after about
+    `patience` candidates); then n_pool, n_blocks, n_taken.
     """
-    n_s, seen = current.size, 0
+    n_s, seen, region = current.size, 0, Region(kind, alpha, lower, upper)
     is_ratio = kind == 1 or (kind == 0 and lower < math.inf and upper < math.inf)
     if state == 0 and n_taken == 0:
         for i in range(n_pool):
             for s in range(n_s):
                 current[s] = pool[s, i]
-            zeros[ids[i]], risk[ids[i]] = _risk(kind, alpha, lower, upper, current, p_s)
+            zeros[ids[i]], risk[ids[i]] = _risk(region, current, p_s)
     while n_blocks < most_blocks:
         if state == 0:
             if n_pool == 0:
@@ -372,7 +337,7 @@ def cover(
                 current[s] = 0.0
         else:
             if state == 1:
-                verdict = _state(kind, alpha, lower, upper, current, p_s, error)
+                verdict = _state(region, current, p_s, error)
                 if verdict > 0:
                     ends[n_blocks] = n_taken
                     n_blocks += 1
@@ -387,7 +352,7 @@ def cover(
             if is_ratio:
                 best = _best_ratio(current, pool, ids, n_pool)
             else:
-                best = _best_mean(kind, alpha, lower, upper, current, p_s, pool, ids, n_pool)
+                best = _best_mean(region, current, p_s, pool, ids, n_pool)
         seen += n_pool
         taken[n_taken] = ids[best]
         n_taken += 1

@@ -5,12 +5,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.kernels.compilation import kernel
-
-__all__ = ["blocks_of", "extend", "subset_sums"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @kernel("float64[:, ::1]")
@@ -27,25 +23,14 @@ def subset_sums(columns: Floats) -> Floats:
 
 @kernel("boolean[::1], float64[::1], float64[::1], int32[::1], int64, int64")
 def extend(
-    allowed: npt.NDArray[np.bool_],
-    gain: Floats,
-    value: Floats,
-    block: npt.NDArray[np.int32],
-    first: int,
-    last: int,
+    allowed: Bools, gain: Floats, value: Floats, block: npt.NDArray[np.int32], first: int, last: int
 ) -> None:
     """Find the best allowed partition of each subset numbered ``first`` to ``last - 1``.
 
-    Parameters
-    ----------
-    allowed, gain
-        Per subset, by bit mask: whether it may be a block, and what it adds, (2**n,).
-    value, block
-        Receive the largest sum of gains, -inf when no partition is allowed, and one of its blocks
-        (0: none), (2**n,). Subsets below `first` are there; that of the empty set is 0.
-
-    Cost
-        O(3**n) for all: every subset tries every allowed block that holds its lowest symbol.
+    All are (2**n,), by bit mask: whether a subset may be a block (`allowed`) and what it adds
+    (`gain`). `value` and `block` receive the largest sum of gains, -inf when no partition is
+    allowed, and one of its blocks (0: none); those below `first` are there, 0 of the empty set.
+    O(3**n) for all: every subset tries every allowed block that holds its lowest symbol.
     """
     for mask in range(first, last):
         lowest = mask & -mask

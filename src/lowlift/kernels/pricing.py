@@ -8,15 +8,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import helper, kernel
-from lowlift.kernels.lp import MINIMISE, OPTIMAL, pivot
-
-__all__ = ["cheapest", "linearise", "pairs", "triples"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from lowlift.kernels.lp import MINIMISE, OPTIMAL, State, pivot
 
 #: Vertices that a walk along edges passes at the most.
 _WALK = 200
@@ -46,10 +41,9 @@ def _value(x: Floats, pi: Floats) -> float:
 
 
 @helper()
-def _edge(
-    tableau: Floats, basis: Ints, lo: Floats, hi: Floats, x: Floats, column: int, sign: float
-) -> tuple[float, int]:
+def _edge(state: State, lo: Floats, hi: Floats, column: int, sign: float) -> tuple[float, int]:
     """Return how far a nonbasic variable can move, and the row that stops it (-1: its own box)."""
+    tableau, basis, x = state.tableau, state.basis, state.x
     step, row = hi[column] - lo[column], -1
     for i in range(basis.size):
         rate, b = -sign * tableau[i, column], basis[i]
@@ -65,22 +59,13 @@ def _edge(
 
 
 @helper()
-def _walk(
-    tableau: Floats,
-    basis: Ints,
-    place: Ints,
-    lo: Floats,
-    hi: Floats,
-    x: Floats,
-    pi: Floats,
-    net: Floats,
-    unused: Floats,
-) -> None:
+def _walk(state: State, lo: Floats, hi: Floats, pi: Floats, net: Floats) -> None:
     """Walk from a vertex x to the neighbour with the least H(v) - pi . v while that is less.
 
     Linear programs stop at vertices that are the best for one linear cost; these are the best of
     all their neighbours.
     """
+    tableau, basis, place, unused, x, _ = state
     r, size = tableau.shape
     n_x = pi.size
     for _ in range(_WALK):
@@ -89,7 +74,7 @@ def _walk(
             if place[j] >= 0 or hi[j] <= lo[j] or (j < n_x and net[j] > _DEAR):
                 continue
             sign = 1.0 if x[j] <= 0.5 * (lo[j] + hi[j]) else -1.0
-            step, row = _edge(tableau, basis, lo, hi, x, j, sign)
+            step, row = _edge(state, lo, hi, j, sign)
             if step < _STEP:
                 continue
             change = 0.0
@@ -135,36 +120,19 @@ def linearise(
 ) -> tuple[Floats, Floats]:
     """Go down from each start by linear programs with cost ``-log(v + d) - pi``, d shrinking.
 
-    From the best vertex found, walk on along edges.
+    From the best vertex found, walk on along edges. The polytope is given as `minimise`
+    (`lp.minimise`) takes it, with a tableau to start from, which is not changed; its first columns
+    are v. `pi` are duals, (|X|,), `starts` points, (k, |X|). At most `steps` linear programs per
+    start have `most_pivots` each.
 
-    Parameters
-    ----------
-    minimise
-        `lp.minimise`.
-    rows, largest, lo, hi
-        The polytope as `lp.minimise` takes it; its first columns are v.
-    pi
-        Duals, (|X|,).
-    starts
-        Points to start from, (k, |X|).
-    tableau, basis, place
-        To start from; not changed.
-    steps
-        Linear programs per start at the most.
-    most_pivots
-        Per linear program.
-
-    Returns
-    -------
-    tuple
-        The best vertex from each start, (k, |X|), and its value ``H(v) - pi . v``; inf where none.
+    Returns the best vertex from each start, (k, |X|), and its ``H(v) - pi . v``; inf where none.
     """
     r, n = rows.shape
     n_x = pi.size
     work = np.empty((r, n + r))
     work_basis, work_place = np.empty(r, np.int64), np.empty(n + r, np.int64)
     x, net, cost, y = np.zeros(n + r), np.zeros(n), np.zeros(n), np.zeros(r)
-    unused = np.zeros(n + r)
+    state = State(work, work_basis, work_place, np.zeros(n + r), x, y)
     found, values = np.zeros(starts.shape), np.empty(starts.shape[0])
     for k in range(starts.shape[0]):
         if k % 50 == 0:  # rounding piles up in a tableau
@@ -194,7 +162,7 @@ def linearise(
             if status != OPTIMAL:
                 break
             if is_last:
-                _walk(work, work_basis, work_place, lo, hi, x, pi, net, unused)
+                _walk(state, lo, hi, pi, net)
             value = _value(x, pi)
             if value < values[k] - 1e-12:
                 values[k], misses = value, 0
@@ -284,14 +252,8 @@ def triples(
     """Price all vertices of support 3 whose lowest symbol is `first`; keep the best per symbol.
 
     The triangle of weights is clipped by the half planes of the rows, and its corners evaluated.
-
-    Parameters
-    ----------
-    rows, row_lo, row_hi
-        Lifts and their boxes; row 0, the sum, is passed over.
-    members, shares, values
-        Receive, per symbol, the best vertex that has it: (n, 3), (n, 3), (n,), where its value is
-        below ``-tolerance`` and below the one there.
+    Row 0, the sum, is passed over. `members`, `shares` and `values` receive, per symbol, the best
+    vertex that has it, (n, 3), (n, 3), (n,), if it is below ``-tolerance`` and the one there.
     """
     r, n = rows.shape
     size = 2 * r + 8

@@ -1,4 +1,4 @@
-"""Functions linear in v that are at most H(v), for a node of branch and bound (see `bounding`).
+"""Functions linear in v that are at most H(v), for a node of branch and bound.
 
 `CHAIN`: the chain rule with the chord of the binary entropy on each level's interval of shares, and
 ``-log(largest share)`` for each x of the rest. `JOINTLY`: the same, but the last level and the rest
@@ -10,26 +10,10 @@ Each coefficient is off by less than 1e-13, which `_SLACK` covers.
 """
 
 import math
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.kernels.compilation import helper
-
-__all__ = [
-    "APART",
-    "CHAIN",
-    "DOWN",
-    "JOINTLY",
-    "UP",
-    "better",
-    "binary_entropy",
-    "chord",
-    "underestimate",
-]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 CHAIN, JOINTLY, APART = 0, 1, 2
 #: Factors that round up and down.
@@ -48,6 +32,25 @@ _NARROW = 1e-10
 _TINY = 1e-9
 #: The part of the gap that another underestimate must promise.
 _OTHER = 0.1
+
+
+class Node(NamedTuple):
+    """Opened coordinates, level by level, the intervals of their shares, and which they are."""
+
+    keys: Ints
+    low: Floats
+    high: Floats
+    is_key: Bools
+
+
+class Linear(NamedTuple):
+    """An underestimate: costs and boxes of v, and ``start + slope f`` of each level of a chain."""
+
+    cost: Floats
+    lo: Floats
+    hi: Floats
+    start: Floats
+    slope: Floats
 
 
 @helper()
@@ -113,25 +116,17 @@ def underestimate(
     kind: int,
     pi: Floats,
     depth: int,
-    keys: Ints,
-    is_key: npt.NDArray[np.bool_],
-    low: Floats,
-    high: Floats,
+    node: Node,
     cap: float,
     rest_min: float,
     rest_max: float,
     least: Floats,
     most: Floats,
-    lo: Floats,
-    hi: Floats,
-    cost: Floats,
-    start: Floats,
-    slope: Floats,
+    linear: Linear,
 ) -> float:
-    """Set costs and boxes of the linear underestimate of H(v) - pi . v; return its constant.
-
-    It is inf where no v is left. Level i of a chain has ``start + slope f``.
-    """
+    """Set the linear underestimate of H(v) - pi . v; return its constant, inf if no v is left."""
+    keys, low, high, is_key = node
+    cost, lo, hi, start, slope = linear
     constant = -_SLACK
     for j in range(pi.size):
         cost[j], lo[j], hi[j] = -pi[j], least[j], most[j]
@@ -166,21 +161,11 @@ def underestimate(
 
 @helper()
 def better(
-    depth: int,
-    keys: Ints,
-    low: Floats,
-    high: Floats,
-    lo: Floats,
-    hi: Floats,
-    x: Floats,
-    pi: Floats,
-    cost: Floats,
-    constant: float,
-    start: Floats,
-    slope: Floats,
-    gap: float,
+    depth: int, node: Node, linear: Linear, constant: float, x: Floats, pi: Floats, gap: float
 ) -> int:
     """Return the kind of underestimate that is by far the best at x, given that of the chain."""
+    keys, low, high, _ = node
+    cost, lo, hi, start, slope = linear
     chain, apart = constant, 0.0
     for j in range(pi.size):
         if x[j] > 0.0:

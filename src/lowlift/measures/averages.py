@@ -2,20 +2,18 @@
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lowlift.arguments import check_choice
+from lowlift.arrays import Floats
 from lowlift.channel import Channel, check_pair
 from lowlift.criteria.averaged import check_alpha
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.kernels import lift as kernel
-from lowlift.measures.outputs import chi2_lift, l1_lift, lift, log_lift
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from lowlift.measures.outputs import chi2_lift, l1_lift, lift, log_lift, measure
 
 
 def _p_sy(joint: Joint, channel: Channel) -> Floats:
@@ -50,15 +48,9 @@ def entropy(p: npt.ArrayLike) -> float:
     return kernel.entropy(values)
 
 
+@measure
 def mutual_information(joint: Joint, channel: Channel, of: str = "x") -> float:
     """Return I(X;Y), or I(S;Y) with ``of="s"``, in nats.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
-    of
-        "x" for I(X;Y), "s" for I(S;Y).
 
     Examples
     --------
@@ -85,13 +77,9 @@ def information_x(joint: Joint, channel: Channel, masses_y: Floats) -> float:
     return max(0.0, float((joint.p_x[channel.members] * share * gain).sum()))
 
 
+@measure
 def normalized_mutual_information(joint: Joint, channel: Channel) -> float:
     """Return I(X;Y) / H(X), in [0, 1]; 1 when H(X) = 0, as then nothing is lost.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -115,13 +103,9 @@ def _average(
     return float(p_y @ per_output(joint, channel))
 
 
+@measure
 def total_variation(joint: Joint, channel: Channel) -> float:
     """Return T(S;Y) = E[l1-lift(Y)] / 2, the mean total variation of P(s|y) from P(s).
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -132,13 +116,9 @@ def total_variation(joint: Joint, channel: Channel) -> float:
     return _average(joint, channel, l1_lift) / 2
 
 
+@measure
 def chi2_divergence(joint: Joint, channel: Channel) -> float:
     """Return chi2(S;Y) = E[chi2-lift(Y)].
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -149,17 +129,11 @@ def chi2_divergence(joint: Joint, channel: Channel) -> float:
     return _average(joint, channel, chi2_lift)
 
 
+@measure
 def sibson_information(joint: Joint, channel: Channel, alpha: float) -> float:
     """Return Sibson's I_alpha(S;Y) in nats: alpha/(alpha-1) log E[alpha-lift(Y)].
 
     At alpha = 1 it is I(S;Y), at alpha = inf the maximal leakage.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
-    alpha
-        The order, 1 or more; inf allowed.
 
     Examples
     --------
@@ -176,17 +150,11 @@ def sibson_information(joint: Joint, channel: Channel, alpha: float) -> float:
     return _scaled_log(float(p_y @ np.exp(kernel.log_alpha_mean(logs, joint.p_s, alpha))), alpha)
 
 
+@measure
 def arimoto_information(joint: Joint, channel: Channel, alpha: float) -> float:
     """Return Arimoto's I_alpha(S;Y) in nats: Sibson's form under P_S tilted by alpha.
 
     At alpha = 1 it is I(S;Y), at alpha = inf the log of the Bayes vulnerability's gain.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
-    alpha
-        The order, 1 or more; inf allowed.
 
     Examples
     --------
@@ -224,13 +192,9 @@ def _scaled_log(mean: float, alpha: float) -> float:
     return max(0.0, factor * math.log(mean))
 
 
+@measure
 def maximal_leakage(joint: Joint, channel: Channel) -> float:
     """Return log sum_y max_s P(y|s) in nats: Sibson's information of order inf.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -241,13 +205,9 @@ def maximal_leakage(joint: Joint, channel: Channel) -> float:
     return sibson_information(joint, channel, math.inf)
 
 
+@measure
 def bayes_vulnerability(joint: Joint, channel: Channel) -> float:
     """Return sum_y max_s P(s, y): how often the best guess of S from Y is right.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------

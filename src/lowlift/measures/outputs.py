@@ -1,26 +1,40 @@
 """Measures with a value per output: lifts, and the lift-based and lift-inverse ones."""
 
 import math
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable
+from inspect import cleandoc, signature
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.channel import Channel, check_pair
 from lowlift.criteria.averaged import check_alpha
 from lowlift.joint import Joint
 from lowlift.kernels import lift as kernel
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: What the measures take, as their docstrings say it.
+_PARAMETERS = {
+    "joint": "joint\n    P(s, x).\n",
+    "channel": "channel\n    P(y | x).\n",
+    "of": 'of\n    "x" for I(X;Y), "s" for I(S;Y).\n',
+    "alpha": "alpha\n    The order, 1 or more; inf allowed.\n",
+}
 
 
+def measure(function: F) -> F:
+    """Write the parameters that all measures share into a docstring, before its examples."""
+    taken = "".join(_PARAMETERS.get(name, "") for name in signature(function).parameters)
+    said, title, examples = cleandoc(function.__doc__ or "").partition("Examples\n--------\n")
+    function.__doc__ = f"{said}Parameters\n----------\n{taken}\n{title}{examples}"
+    return function
+
+
+@measure
 def lift(joint: Joint, channel: Channel) -> Floats:
     """Return l(s, y) = P(s|y) / P(s), (|S|, |Y|), equation 1.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -34,13 +48,9 @@ def lift(joint: Joint, channel: Channel) -> Floats:
     return np.asarray(masses / masses.sum(axis=0) / joint.p_s[:, None])
 
 
+@measure
 def log_lift(joint: Joint, channel: Channel) -> Floats:
     """Return i(s, y) = log l(s, y), (|S|, |Y|), in nats; -inf for a zero lift.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -52,13 +62,9 @@ def log_lift(joint: Joint, channel: Channel) -> Floats:
     return kernel.log_or_minus_inf(lift(joint, channel))
 
 
+@measure
 def min_lift(joint: Joint, channel: Channel) -> Floats:
     """Return Psi(y) = min_s l(s, y) per output, equation 2.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -69,13 +75,9 @@ def min_lift(joint: Joint, channel: Channel) -> Floats:
     return np.asarray(lift(joint, channel).min(axis=0))
 
 
+@measure
 def max_lift(joint: Joint, channel: Channel) -> Floats:
     """Return Lambda(y) = max_s l(s, y) per output, equation 2.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -91,13 +93,9 @@ def _exp(logs: Floats) -> Floats:
         return np.exp(logs)
 
 
+@measure
 def l1_lift(joint: Joint, channel: Channel) -> Floats:
     """Return sum_s P(s) |l(s, y) - 1| per output, equation 27: twice the total variation distance.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -108,13 +106,9 @@ def l1_lift(joint: Joint, channel: Channel) -> Floats:
     return _exp(kernel.log_l1(lift(joint, channel), joint.p_s))
 
 
+@measure
 def chi2_lift(joint: Joint, channel: Channel) -> Floats:
     """Return sum_s P(s) (l(s, y) - 1)**2 per output, equation 28.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -125,15 +119,9 @@ def chi2_lift(joint: Joint, channel: Channel) -> Floats:
     return _exp(kernel.log_chi2(lift(joint, channel), joint.p_s))
 
 
+@measure
 def alpha_lift(joint: Joint, channel: Channel, alpha: float) -> Floats:
     """Return (sum_s P(s) l(s, y)**alpha)**(1/alpha) per output, equation 29; alpha in [1, inf].
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
-    alpha
-        The order, 1 or more; inf allowed.
 
     Examples
     --------
@@ -144,13 +132,9 @@ def alpha_lift(joint: Joint, channel: Channel, alpha: float) -> Floats:
     return _exp(kernel.log_alpha_mean(log_lift(joint, channel), joint.p_s, check_alpha(alpha)))
 
 
+@measure
 def l1_lift_inverse(joint: Joint, channel: Channel) -> Floats:
     """Return sum_s P(s) |1/l(s, y) - 1| per output, equation 30; inf for a zero lift.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -161,13 +145,9 @@ def l1_lift_inverse(joint: Joint, channel: Channel) -> Floats:
     return _exp(kernel.log_l1(kernel.reciprocal(lift(joint, channel)), joint.p_s))
 
 
+@measure
 def chi2_lift_inverse(joint: Joint, channel: Channel) -> Floats:
     """Return sum_s P(s) (1/l(s, y) - 1)**2 per output, equation 31; inf for a zero lift.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------
@@ -178,15 +158,9 @@ def chi2_lift_inverse(joint: Joint, channel: Channel) -> Floats:
     return _exp(kernel.log_chi2(kernel.reciprocal(lift(joint, channel)), joint.p_s))
 
 
+@measure
 def alpha_lift_inverse(joint: Joint, channel: Channel, alpha: float) -> Floats:
     """Return (sum_s P(s) l(s, y)**-alpha)**(1/alpha) per output, equation 32.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
-    alpha
-        The order, 1 or more; inf allowed.
 
     Examples
     --------
@@ -222,13 +196,9 @@ class LocalDifferentialPrivacy(NamedTuple):
         return math.log(self.maximum)
 
 
+@measure
 def local_differential_privacy(joint: Joint, channel: Channel) -> LocalDifferentialPrivacy:
     """Return Gamma(y) = max_s P(y|s) / min_s P(y|s) per output, equation 4, and its maximum.
-
-    Parameters
-    ----------
-    joint, channel
-        P(s, x) and P(y | x).
 
     Examples
     --------

@@ -1,41 +1,25 @@
 """Subset merging: Algorithm 1 of the paper, in the form that keeps the guarantee."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from lowlift.arguments import check_callable
 from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate
+from lowlift.channel import Channel
 from lowlift.criteria import Criterion
-from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import (
-    Grower,
+from lowlift.partition import Partition
+from lowlift.release import Release
+from lowlift.solver.growing import (
+    Merged,
     Progress,
     bound_on_partitions,
-    grower_for,
-    kernels_of,
-    partitions_certificate,
-    release_blocks,
+    kept_by,
+    merge_subsets,
     started,
 )
-from lowlift.release import Release
 
-__all__ = [
-    "Merged",
-    "join_at_once",
-    "merge_subsets",
-    "release_merged",
-    "repaired",
-    "stopped_certificate",
-    "subset_merging",
-]
-
-
-class Merged(NamedTuple):
-    """Blocks as numbers of symbols, together all of X; and whether time ran out on the way."""
-
-    blocks: list[list[int]]
-    is_stopped: bool
+#: More than the rounding of a quotient, and, per symbol, of entropies of about 1 nat.
+_ROUNDING, _PER_SYMBOL = 1e-12, 2.0**-48
 
 
 def subset_merging(
@@ -90,7 +74,7 @@ def subset_merging(
     >>> release.partition, release.audit.is_satisfied
     (Partition([['a', 'b'], ['c']]), True)
     """
-    deadline = started(time_limit, *kernels_of(criterion))
+    deadline = started(time_limit, criterion)
     found = merge_subsets(joint, criterion, progress, deadline)
     return release_merged(joint, criterion, found, "subset_merging", time_limit)
 
@@ -113,58 +97,44 @@ def stopped_certificate(
     return partitions_certificate(joint, found.blocks, bound, stopped_after=seconds)
 
 
-def merge_subsets(
+def partitions_certificate(
+    joint: Joint,
+    blocks: Sequence[Sequence[int]],
+    bound: float,
+    *,
+    is_optimal: bool = False,
+    stopped_after: float | None = None,
+) -> Certificate:
+    """Return the certificate of a partition, with a bound on I(X;Y) in nats."""
+    if not joint.entropy_x:
+        return Certificate("partitions", 1.0, is_optimal, 0.0, stopped_after=stopped_after)
+    # The rounding of an entropy is that of its largest terms, however small the entropy is.
+    slack = _PER_SYMBOL * (joint.n_x + 8) * (1 + joint.entropy_x)
+    nmi = min(1.0, (bound + slack) / joint.entropy_x + _ROUNDING)
+    gap = max(0.0, nmi - kept_by(joint, blocks) / joint.entropy_x)
+    return Certificate("partitions", nmi, is_optimal, gap, stopped_after=stopped_after)
+
+
+def partition_of(joint: Joint, blocks: Sequence[Sequence[int]]) -> Partition:
+    """Return the blocks, as numbers of symbols, with their labels; in order of X."""
+    labels = joint.x_labels
+    ordered = sorted(sorted(block) for block in blocks)
+    return Partition.trusted(tuple(labels[x] for x in block) for block in ordered)
+
+
+def release_blocks(
     joint: Joint,
     criterion: Criterion,
-    progress: Progress | None = None,
-    deadline: Deadline | None = None,
-) -> Merged:
-    """Return the blocks of Algorithm 1; see `subset_merging`."""
-    check_callable(progress, "progress")
-    risky = risky_symbols(joint, criterion)
-    high, low = risky.nonzero()[0].tolist(), (~risky).nonzero()[0].tolist()
-    alone = [[x] for x in low]
-    if not high:
-        return Merged(alone, is_stopped=False)
-    done = 0
-
-    def placed(count: int) -> None:
-        nonlocal done
-        done += count
-        if progress is not None:
-            progress(done, len(high))
-
-    grower = grower_for(joint, criterion, placed, deadline)
-    blocks, allowed = grower.cover(high)
-    if allowed:
-        return Merged(blocks + alone, is_stopped=False)
-    grower.progress = lambda _: None
-    return Merged(repaired(grower, blocks, alone), grower.is_stopped)
-
-
-def repaired(grower: Grower, blocks: list[list[int]], alone: list[list[int]]) -> list[list[int]]:
-    """Let the last block join other blocks, then low-risk symbols, until it is allowed."""
-    *rest, last = blocks
-    allowed = grower.holds(last)
-    for more in (rest, alone):
-        if more and not (allowed or grower.is_stopped):
-            pool = grower.pool(more)
-            allowed = grower.absorb(last, pool)
-            more[:] = pool.rest()
-    if grower.is_stopped:
-        join_at_once(grower, last, rest, alone)
-    return [*rest, last, *alone]
-
-
-def join_at_once(grower: Grower, block: list[int], *others: list[list[int]]) -> None:
-    """Let the block join others, 1, 2, 4, ... at a time, until it is allowed: all of X is."""
-    count = 1
-    while not grower.holds(block):
-        left = count
-        for more in others:
-            taken = more[-left:] if left else []
-            del more[len(more) - len(taken) :]
-            for other in taken:
-                block.extend(other)
-            left -= len(taken)
-        count *= 2
+    blocks: Sequence[Sequence[int]],
+    mechanism: str,
+    certificate: Certificate | None = None,
+) -> Release:
+    """Return the audited release that maps each block to one output, blocks in order of X."""
+    return Release.of(
+        joint,
+        Channel.from_blocks(joint, sorted(sorted(block) for block in blocks)),
+        criterion,
+        partition=partition_of(joint, blocks),
+        certificate=certificate,
+        mechanism=mechanism,
+    )

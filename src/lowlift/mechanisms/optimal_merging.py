@@ -4,33 +4,23 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lowlift.audit import risky_symbols
-from lowlift.criteria import Criterion, verdicts
+from lowlift.arrays import Bools, Floats
+from lowlift.audit import allowed_lifts, risky_symbols
+from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import (
-    bound_on_partitions,
-    kept_by,
-    kernels_of,
-    partitions_certificate,
-    release_blocks,
-    started,
-)
-from lowlift.mechanisms.merging import merge_subsets
+from lowlift.mechanisms.merging import partitions_certificate, release_blocks
 from lowlift.release import Release
+from lowlift.solver.growing import bound_on_partitions, kept_by, merge_subsets, started
 
-__all__ = ["PROVEN_SYMBOLS", "optimal_merging"]
-
-Bools: TypeAlias = npt.NDArray[np.bool_]
 Groups: TypeAlias = Sequence[Sequence[int]]
 
 #: Up to this many symbols every partition is covered.
 PROVEN_SYMBOLS = 18
 #: Symbols or groups that one step of the local search arranges anew.
 _NEIGHBOURHOOD = 11
-#: Subsets judged, and searched, between two questions for the time.
+#: Subsets allowed_lifts, and searched, between two questions for the time.
 _CHUNK = 1 << 12
 #: More than the rounding of a sum of at most 18 gains, over H(X).
 _ROUNDING = 1e-12
@@ -78,7 +68,7 @@ def optimal_merging(joint: Joint, criterion: Criterion, time_limit: float | None
     >>> release.partition, release.certificate.is_optimal
     (Partition([['a', 'b'], ['c']]), True)
     """
-    deadline = started(time_limit, *kernels_of(criterion), "partitions")
+    deadline = started(time_limit, criterion, "partitions")
     risky = risky_symbols(joint, criterion)
     greedy, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
     blocks, is_proven = greedy, not risky.any()
@@ -118,27 +108,15 @@ def _best_arrangement(
         if deadline.is_over:
             return None, False
         partitions.extend(allowed, gain, value, block, first, min(first + _CHUNK, p_y.size))
-    masks = partitions.blocks_of(block)
-    found = [
-        [x for k, group in enumerate(groups) if mask >> k & 1 for x in group] for mask in masks
-    ]
+    found = [_union(groups, mask) for mask in partitions.blocks_of(block)]
     return found or None, True
 
 
 def _allowed(
-    joint: Joint,
-    criterion: Criterion,
-    groups: Groups,
-    sums: npt.NDArray[np.float64],
-    deadline: Deadline,
+    joint: Joint, criterion: Criterion, groups: Groups, sums: Floats, deadline: Deadline
 ) -> Bools | None:
     """Return per set of groups, by bit mask, whether it may be a block; None when time ran out."""
-
-    def members(mask: int) -> list[int]:
-        return [x for k, group in enumerate(groups) if mask >> k & 1 for x in group]
-
     out = np.zeros(sums.shape[1], np.bool_)
-    is_all = sum(len(group) for group in groups) == joint.n_x
     for first in range(1, len(out), _CHUNK):
         if deadline.is_over:
             return None
@@ -146,18 +124,19 @@ def _allowed(
         part = sums[:, first:last]
 
         def exact(k: int, first: int = first) -> list[int]:
-            block = members(first + k)
-            if len(block) == joint.n_x:
-                return list(joint.prior)
+            block = _union(groups, first + k)
             return joint.exact_column(block, [1] * len(block))
 
         lift = part / part.sum(axis=0) / joint.p_s[:, None]
-        out[first:last] = verdicts(
-            criterion, lift, joint.p_s, joint.lift_error, exact, lambda: joint.prior
-        )
-    if is_all:
+        out[first:last] = allowed_lifts(joint, criterion, lift, exact)
+    if len(_union(groups, len(out) - 1)) == joint.n_x:
         out[-1] = True  # one output for all of X: its lift is exactly 1
     return out
+
+
+def _union(groups: Groups, mask: int) -> list[int]:
+    """Return the symbols of the groups whose bits are set."""
+    return [x for k, group in enumerate(groups) if mask >> k & 1 for x in group]
 
 
 def _improve(

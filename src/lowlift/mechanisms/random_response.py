@@ -2,31 +2,28 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lowlift.arguments import check_callable, check_positive
+from lowlift.arrays import Ints
 from lowlift.audit import risky_symbols
-from lowlift.certificates import Certificate, State, entropy_of, nmi_bound
+from lowlift.certificates import Certificate
 from lowlift.channel import MAX_DENOMINATOR, Channel
-from lowlift.classes import Classes, Mixture
 from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
-from lowlift.mechanisms.balanced import balanced_channel
-from lowlift.mechanisms.blocks import kept_by, release_blocks, started
-from lowlift.mechanisms.merging import merge_subsets
-from lowlift.mechanisms.search import Limits, Outcome
-from lowlift.polytope import Polytope
+from lowlift.mechanisms.merging import release_blocks
 from lowlift.release import Release
+from lowlift.solver.classes import Classes, Mixture
+from lowlift.solver.growing import kept_by, merge_subsets, started
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import entropy_of, nmi_bound
+from lowlift.solver.search import Limits, Outcome, State
+from lowlift.solver.unit_lift import unit_lift_channel
 from lowlift.threads import cores
-
-__all__ = ["AFTERWARDS", "best_mixture", "check_convex", "random_response", "round_atoms"]
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: Seconds per symbol of X that rounding and the audit take, after the search.
 AFTERWARDS = 1e-4
@@ -105,7 +102,7 @@ def random_response(
         certificate = Certificate("mechanisms", 1.0, is_optimal=True, gap=0.0)
         alone = [[x] for x in range(joint.n_x)]
         return release_blocks(joint, criterion, alone, "random_response", certificate)
-    whole = started(time_limit, "merging", "pairs" if joint.n_s == 2 else "search")
+    whole = started(time_limit, criterion, "pairs" if joint.n_s == 2 else "search")
     deadline = whole.earlier(AFTERWARDS * joint.n_x)
     if math.isinf(joint.lift_error):  # cells so small that no float polytope can be trusted
         blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
@@ -151,7 +148,7 @@ def _searched(
 ) -> tuple[list[list[int]] | None, Outcome]:
     """Return what the search began with, if it was merging, and what it found."""
     if joint.n_s > 2 and joint.n_x > _MOST_CLASSES and isinstance(criterion, BuiltIn):
-        from lowlift.mechanisms.nearly_equal import optimise_bins
+        from lowlift.solver.nearly_equal import optimise_bins
 
         found = optimise_bins(joint, criterion, limits)
         if found is not None:
@@ -167,8 +164,9 @@ def _mixed(
 ) -> Release | None:
     """Return the mixture as a release that is allowed; None where rounding leaves none."""
     candidates = [round_atoms(joint, criterion, atoms, "random_response", deadline)]
-    if atoms and is_tight(criterion):
-        channel = balanced_channel(joint, atoms, deadline)
+    # Where hardly any lift but 1 is allowed, rounding would break the bound.
+    if atoms and min(criterion.lower, criterion.upper) < 1e-6:
+        channel = unit_lift_channel(joint, atoms, deadline)
         candidates.append(Release.of(joint, channel, criterion, mechanism="random_response"))
     allowed = [other for other in candidates if other and other.audit.is_satisfied]
     return max(allowed, key=lambda other: other.audit.nmi, default=None)
@@ -180,10 +178,10 @@ def best_mixture(polytope: Polytope, blocks: Sequence[Sequence[int]], limits: Li
     `blocks` are an allowed partition of its symbols; not needed where S has two values.
     """
     if len(polytope.lift) == 2:
-        from lowlift.mechanisms import binary
+        from lowlift.solver import binary
 
         return binary.optimise(polytope, limits)
-    from lowlift.mechanisms import column_generation
+    from lowlift.solver import column_generation
 
     return column_generation.optimise(polytope, blocks, limits)
 
@@ -202,11 +200,6 @@ def check_convex(criterion: Criterion) -> None:
             "the random response needs the criterion's half_spaces and cut; "
             f"{type(criterion).__name__} has not both. Use a merging mechanism."
         )
-
-
-def is_tight(criterion: Criterion) -> bool:
-    """Tell whether hardly any lift but 1 is allowed, so that rounding would break the bound."""
-    return min(criterion.lower, criterion.upper) < 1e-6
 
 
 def round_atoms(
@@ -249,9 +242,9 @@ def _rounded(joint: Joint, atoms: Mixture) -> _Entries:
     values, each but the largest of a symbol is rounded to the side that moves the lift of its
     output toward 1.
     """
-    none = np.zeros(0, np.int64)
+    none = _Entries(*np.zeros((3, 0), np.int64))
     if not atoms:
-        return _Entries(none, none, none)
+        return none
     sizes = [len(members) for _, (members, _) in atoms]
     outputs = np.repeat(np.arange(len(atoms)), sizes)
     members = np.concatenate([members for _, (members, _) in atoms])
@@ -259,7 +252,7 @@ def _rounded(joint: Joint, atoms: Mixture) -> _Entries:
     masses = np.repeat([beta for beta, _ in atoms], sizes) * shares
     totals = np.bincount(members, masses, joint.n_x)
     if not (totals > 0).all():
-        return _Entries(none, none, none)
+        return none
     weights = np.floor(masses * (MAX_DENOMINATOR / totals[members])).astype(np.int64)
     if joint.n_s == 2:
         line = joint.lift[np.argmax(np.ptp(joint.lift, axis=1))]

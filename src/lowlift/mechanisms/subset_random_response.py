@@ -5,34 +5,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lowlift.certificates import Certificate, entropy_of
+from lowlift.certificates import Certificate
 from lowlift.channel import Channel
-from lowlift.classes import Mixture
 from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint, check_joint
-from lowlift.mechanisms.blocks import (
-    Grower,
-    grower_for,
-    kept_by,
-    kernels_of,
-    partition_of,
-    release_blocks,
-    started,
-)
-from lowlift.mechanisms.merging import merge_subsets
-from lowlift.mechanisms.random_response import (
-    AFTERWARDS,
-    best_mixture,
-    check_convex,
-    round_atoms,
-)
-from lowlift.mechanisms.search import Limits
+from lowlift.mechanisms.merging import partition_of, release_blocks
+from lowlift.mechanisms.random_response import AFTERWARDS, best_mixture, check_convex, round_atoms
 from lowlift.partition import Partition
-from lowlift.polytope import Polytope
 from lowlift.release import Release
-
-__all__ = ["subset_random_response"]
+from lowlift.solver.classes import Mixture
+from lowlift.solver.growing import Grower, grower_for, kept_by, merge_subsets, started
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import entropy_of
+from lowlift.solver.search import Limits
 
 #: Blocks are small: they are solved to this gap of their own NMI.
 _GAP = 1e-6
@@ -92,7 +78,7 @@ def subset_random_response(
     """
     check_joint(joint)
     check_convex(criterion)
-    whole = started(time_limit, *kernels_of(criterion), "pairs" if joint.n_s == 2 else "search")
+    whole = started(time_limit, criterion, "pairs" if joint.n_s == 2 else "search")
     deadline, is_stopped = whole.earlier(AFTERWARDS * joint.n_x), False
     if partition is None:
         blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)

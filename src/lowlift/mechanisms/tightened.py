@@ -8,22 +8,26 @@ listed, each from the largest t that gives it.
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools
 from lowlift.audit import risky_symbols
 from lowlift.criteria import BuiltIn, Criterion
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import bound_on_partitions, grower_for, kept_by, kernels_of, started
-from lowlift.mechanisms.merging import Merged, merge_subsets, release_merged, repaired
+from lowlift.mechanisms.merging import release_merged
 from lowlift.release import Release
-
-__all__ = ["LISTED_SYMBOLS", "tightened_merging"]
-
-Bools: TypeAlias = npt.NDArray[np.bool_]
+from lowlift.solver.growing import (
+    Merged,
+    bound_on_partitions,
+    divided,
+    grower_for,
+    kept_by,
+    merge_subsets,
+    repaired,
+    started,
+)
 
 #: Up to this many symbols every partition at a tighter budget is tried: some 1.7 per symbol.
 LISTED_SYMBOLS = 200
@@ -38,15 +42,8 @@ def tightened_merging(
 ) -> Release:
     """Return the partition that keeps the most of those of `subset_merging` at tighter budgets.
 
-    Parameters
-    ----------
-    joint
-        P(s, x).
-    criterion
-        What every output must satisfy. One that is not built in has no tighter budgets: then this
-        is `subset_merging`.
-    time_limit
-        Seconds; then the best partition so far is returned, and a certificate says so.
+    A criterion that is not built in has no tighter budgets: then this is `subset_merging`. After
+    `time_limit` seconds the best partition so far is returned, and a certificate says so.
 
     Guarantee
         Satisfies the criterion by the exact audit; never below `subset_merging`. Up to 200 symbols
@@ -64,7 +61,7 @@ def tightened_merging(
     >>> kept, round(tightened_merging(joint, LIP(1.0)).audit.nmi, 4)
     ([0.8485, 0.8069], 0.8485)
     """
-    deadline = started(time_limit, *kernels_of(criterion))
+    deadline = started(time_limit, criterion)
     if not isinstance(criterion, BuiltIn):
         found = merge_subsets(joint, criterion, deadline=deadline)
     elif joint.n_x <= LISTED_SYMBOLS:
@@ -78,15 +75,15 @@ def _best_listed(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merged
     """Return the best of all partitions of Algorithm 1 at this and at tighter budgets."""
     factor, best, kept = 1.0, Merged([], is_stopped=False), -math.inf
     for _ in range(100 + 20 * joint.n_x):  # more than there are, whatever the rounding
-        tighter = _scaled(criterion, factor)
+        tighter = criterion.scaled(factor)
         risky = risky_symbols(joint, tighter)
         if _most_kept(joint, risky) <= kept:
             break
-        alone = [[x] for x in np.flatnonzero(~risky).tolist()]
+        high, alone = divided(risky)
         accepted, blocks, is_stopped = list(alone), list(alone), False
-        if risky.any():
+        if high:
             grower = grower_for(joint, tighter, deadline=deadline)
-            covered, is_allowed = grower.cover(np.flatnonzero(risky).tolist())
+            covered, is_allowed = grower.cover(high)
             accepted += [list(block) for block in (covered if is_allowed else covered[:-1])]
             blocks = covered + alone if is_allowed else repaired(grower, covered, alone)
             accepted += blocks
@@ -115,7 +112,7 @@ def _best_of_some(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merge
     for k in range(first, first + _STEPS):
         if best.is_stopped or deadline.is_over:
             return Merged(best.blocks, is_stopped=True)
-        tighter = _scaled(criterion, min(1.0, _RATIO**k / largest))
+        tighter = criterion.scaled(min(1.0, _RATIO**k / largest))
         if _most_kept(joint, risky_symbols(joint, tighter)) <= kept_by(joint, best.blocks):
             break
         found = merge_subsets(joint, tighter, deadline=deadline)
@@ -124,11 +121,6 @@ def _best_of_some(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merge
         if kept_by(joint, found.blocks) > kept_by(joint, best.blocks):
             best = found
     return best
-
-
-def _scaled(criterion: BuiltIn, factor: float) -> Criterion:
-    sides = {k: v if k == "alpha" else v * factor for k, v in criterion.parameters().items()}
-    return type(criterion)(**sides)
 
 
 def _needed(joint: Joint, criterion: Criterion, blocks: Sequence[Sequence[int]]) -> float:

@@ -5,21 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from lowlift.audit import risky_symbols
-from lowlift.channel import MAX_DENOMINATOR, Channel, largest_remainders
+from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
-from lowlift.exact import integers_of
-from lowlift.joint import Joint, Label
-from lowlift.mechanisms.blocks import grower_for, kernels_of, release_blocks, started
-from lowlift.mechanisms.merging import (
-    Merged,
-    join_at_once,
-    release_merged,
-    stopped_certificate,
-)
+from lowlift.exact import integers_of, largest_remainders
+from lowlift.joint import Joint
+from lowlift.mechanisms.merging import release_blocks, release_merged, stopped_certificate
 from lowlift.release import Release
-
-__all__ = ["watchdog"]
+from lowlift.solver.growing import Merged, divided, grower_for, join_at_once, started
 
 
 def watchdog(
@@ -73,10 +66,8 @@ def watchdog(
     if not isinstance(repair, bool):
         raise InvalidInput(f"repair must be True or False; got {type(repair).__name__}.")
     weights = _weights(outputs)
-    deadline = started(time_limit, *kernels_of(criterion))
-    risky = risky_symbols(joint, criterion)
-    block, low = np.flatnonzero(risky).tolist(), np.flatnonzero(~risky).tolist()
-    alone = [[x] for x in low]
+    deadline = started(time_limit, criterion)
+    block, alone = divided(risky_symbols(joint, criterion))
     if not block:
         return release_blocks(joint, criterion, alone, "watchdog")
     is_stopped = False
@@ -90,16 +81,10 @@ def watchdog(
     found = Merged([block, *alone], is_stopped)
     if len(weights) == 1:
         return release_merged(joint, criterion, found, "watchdog", time_limit)
-    denominator = sum(weights)
     block.sort()
-    names = [joint.x_labels[x] for x in block]
     atoms = [(block, [weight] * len(block)) for weight in weights]
-    atoms += [(item, [denominator]) for item in alone]
-    labels: list[Label] = [(*names, f"output {k}") for k in range(len(weights))]
-    labels += [joint.x_labels[item[0]] for item in alone]
-    # A symbol may itself be called so: then the outputs are numbered.
-    unique = len(set(labels)) == len(labels)
-    channel = Channel.from_atoms(joint, atoms, denominator, labels if unique else range(len(atoms)))
+    atoms += [(item, [sum(weights)]) for item in alone]
+    channel = Channel.from_atoms(joint, atoms, sum(weights))
     certificate = stopped_certificate(joint, criterion, found, time_limit)
     return Release.of(joint, channel, criterion, mechanism="watchdog", certificate=certificate)
 

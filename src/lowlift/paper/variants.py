@@ -10,10 +10,10 @@ from lowlift.audit import risky_symbols
 from lowlift.criteria import ALIP, LDP, Criterion
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
-from lowlift.mechanisms.blocks import grower_for, release_blocks
-from lowlift.mechanisms.merging import repaired, subset_merging
+from lowlift.mechanisms.merging import release_blocks, subset_merging
 from lowlift.mechanisms.watchdog import watchdog
 from lowlift.release import Release
+from lowlift.solver.growing import grower_for, repaired
 
 
 def literal_loop(joint: Joint, criterion: Criterion) -> Release:

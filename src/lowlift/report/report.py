@@ -9,6 +9,7 @@ from functools import cached_property
 from lowlift.audit import Audit, audit
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
+from lowlift.confidence import LiftIntervals
 from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
 from lowlift.figures import (
@@ -29,7 +30,6 @@ from lowlift.report.public import Public, public_of
 from lowlift.report.records import Limit, Number, Origin, Point, Publication, Verdict
 from lowlift.report.verdicts import curve_verdict, verdict_of
 from lowlift.rounding import percent_at_most
-from lowlift.sampling import LiftIntervals
 from lowlift.wording import percent
 
 

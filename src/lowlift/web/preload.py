@@ -15,7 +15,7 @@ from lowlift.datasets import titanic
 from lowlift.errors import LowliftError
 
 # Where compiled code is kept is decided on import: before a job has temporary files of its own.
-from lowlift.kernels import bounding, lp, merging, partitions, pricing  # noqa: F401
+from lowlift.kernels import branch_and_bound, lp, merging, partitions, pricing  # noqa: F401
 from lowlift.kernels.compilation import prepare
 from lowlift.report import page
 from lowlift.web.work import KERNELS

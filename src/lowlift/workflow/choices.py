@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from lowlift.arguments import check_choice
-from lowlift.certificates import State
-from lowlift.classes import Classes
 from lowlift.criteria import ALIP, LDP, LIP, AlphaLift, Chi2Lift, Criterion, L1Lift, MaxLift
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
@@ -19,6 +17,8 @@ from lowlift.mechanisms.subset_random_response import subset_random_response
 from lowlift.mechanisms.tightened import tightened_merging
 from lowlift.mechanisms.watchdog import watchdog
 from lowlift.release import Release
+from lowlift.solver.classes import Classes
+from lowlift.solver.search import State
 
 __all__ = ["CRITERIA", "MECHANISMS", "Chosen", "choose", "criterion_of", "released_by"]
 

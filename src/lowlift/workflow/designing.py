@@ -6,6 +6,7 @@ from typing import Any
 from lowlift.arguments import check_choice
 from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
+from lowlift.confidence import LiftIntervals, lift_intervals
 from lowlift.criteria import Criterion
 from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
 from lowlift.guarantees import verdict_word
@@ -13,7 +14,6 @@ from lowlift.joint import Joint
 from lowlift.logs import logged
 from lowlift.measures import bayes_vulnerability
 from lowlift.release import Release, release_card
-from lowlift.sampling import LiftIntervals, lift_intervals
 from lowlift.tables import Schema
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by

@@ -7,6 +7,7 @@ from dataclasses import fields
 from functools import singledispatch
 from typing import Any
 
+from lowlift.confidence import lift_intervals
 from lowlift.criteria import BuiltIn, Criterion
 from lowlift.criteria.protocol import epsilon_of
 from lowlift.encodings import Encoded, described
@@ -14,7 +15,6 @@ from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.joint import Joint
 from lowlift.release import Release
 from lowlift.report import Origin, Point, Publication, Report
-from lowlift.sampling import lift_intervals
 from lowlift.workflow.columns import Spec, per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit

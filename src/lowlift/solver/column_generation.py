@@ -4,25 +4,17 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lowlift.certificates import nmi_bound
-from lowlift.classes import Mixture
+from lowlift.arrays import Floats
 from lowlift.errors import SolverFailed
-from lowlift.mechanisms.columns import TOLERANCE, Columns
-from lowlift.mechanisms.master import Master, atom_of, mix
-from lowlift.mechanisms.search import Limits, Outcome
-from lowlift.mechanisms.starts import Starts
-from lowlift.mechanisms.support import split_support
-from lowlift.polytope import Polytope
-from lowlift.proving import Proof, coordinate_bounds, prove_floor
-
-__all__ = ["optimise", "split_support"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from lowlift.solver.classes import Mixture
+from lowlift.solver.columns import TOLERANCE, Columns, Starts
+from lowlift.solver.master import Master, atom_of, mix
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import Proof, coordinate_bounds, nmi_bound, prove_floor
+from lowlift.solver.search import Limits, Outcome
 
 #: A proof is short up to so many nodes for a symbol.
 _NODES = 60

@@ -16,12 +16,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.joint import Joint
 
-__all__ = ["Atom", "Classes", "Mixture", "binned"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 #: A posterior: numbers of symbols, and their shares.
 Atom: TypeAlias = tuple[Ints, Floats]
 #: Masses and posteriors that together are P_X.
@@ -151,10 +148,7 @@ def binned(joint: Joint, most: int) -> Classes:
             narrow = width
         else:
             wide = width
-    _, first, number = np.unique(_cells(logs, wide), return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return Classes(joint, rank[number.reshape(-1)])
+    return Classes(joint, _by_first(_cells(logs, wide)))
 
 
 def _cells(logs: Floats, width: float) -> Ints:
@@ -177,11 +171,15 @@ def _numbered(counts: npt.NDArray[np.generic]) -> Ints:
         columns = (tuple(column) for column in counts.T.tolist())
         reduced = (tuple(n // math.gcd(*column) for n in column) for column in columns)
         return np.array([seen.setdefault(column, len(seen)) for column in reduced])
-    lowest = counts // np.gcd.reduce(counts, axis=0)
-    _, first, number = np.unique(lowest, axis=1, return_index=True, return_inverse=True)
+    return _by_first(counts // np.gcd.reduce(counts, axis=0))
+
+
+def _by_first(values: npt.NDArray[np.generic]) -> Ints:
+    """Return the numbers of different values, or columns, in the order of their first ones."""
+    _, first, number = np.unique(values, axis=-1, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    return rank[number.reshape(-1)]
+    return np.asarray(rank[number.reshape(-1)])
 
 
 class _Step(NamedTuple):

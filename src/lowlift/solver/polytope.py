@@ -6,17 +6,12 @@ polytope is kept as the linear programs take it: rows over v, and boxes of rows 
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lowlift.criteria import LIP, BuiltIn, Criterion, cut_of, half_spaces_of
+from lowlift.arrays import Floats
+from lowlift.criteria import LIP, BuiltIn, Criterion, cut_of, half_spaces_of, leakage_of
 from lowlift.joint import Joint
-
-__all__ = ["MARGIN", "Polytope", "allows_only_one"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: By how much atoms keep away from the region's boundary, in lift: room for rounding to integers.
 MARGIN = 1e-8
@@ -33,10 +28,7 @@ class Polytope:
     """
 
     def __init__(
-        self,
-        joint: Joint,
-        criterion: Criterion,
-        members: Sequence[int] | None = None,
+        self, joint: Joint, criterion: Criterion, members: Sequence[int] | None = None
     ) -> None:
         self.joint, self.criterion = joint, criterion
         self.members = np.arange(joint.n_x) if members is None else np.array(members)
@@ -56,12 +48,12 @@ class Polytope:
         inner_high = high - np.minimum(margin, 1e-3 * (high - 1))
         self.rows = np.ones((joint.n_s + 1, self.n_x))
         self.rows[1:] = self.lift
-        boxes = np.ones((4, joint.n_s + 1))
-        np.subtract(np.maximum(low, least), pad, out=boxes[0, 1:])
-        np.add(np.minimum(high, most), pad, out=boxes[1, 1:])
-        np.maximum(inner_low, least - pad, out=boxes[2, 1:])
-        np.minimum(inner_high, most + pad, out=boxes[3, 1:])
-        self.outer, self.inner = (boxes[0], boxes[1]), (boxes[2], boxes[3])
+        #: Ends of the rows: outer low and high, inner low and high.
+        self.boxes = np.ones((4, joint.n_s + 1))
+        self.boxes[0, 1:] = np.maximum(low, least) - pad
+        self.boxes[1, 1:] = np.minimum(high, most) + pad
+        self.boxes[2, 1:] = np.maximum(inner_low, least - pad)
+        self.boxes[3, 1:] = np.minimum(inner_high, most + pad)
         #: Per tangent row, where it was taken, and for how long it has not been tight.
         self.tangents: list[tuple[float, ...]] = []
         self.idle = np.zeros(0, np.int64)
@@ -84,13 +76,12 @@ class Polytope:
     def _settle(self) -> None:
         from lowlift.kernels import lp
 
-        zeros, ones = np.zeros(self.n_x), np.ones(self.n_x)
-        self.outer_lo = np.concatenate([zeros, self.outer[0]])
-        self.outer_hi = np.concatenate([ones, self.outer[1]])
-        self.inner_lo = np.concatenate([zeros, self.inner[0]])
-        self.inner_hi = np.concatenate([ones, self.inner[1]])
-        sizes = np.abs(self.rows).max(axis=1)
-        self.largest = np.maximum(sizes, np.maximum(np.abs(self.outer[0]), np.abs(self.outer[1])))
+        low, high, inner_low, inner_high = self.boxes
+        self.outer, self.inner = (low, high), (inner_low, inner_high)
+        shares = np.tile([[0.0], [1.0]], (2, self.n_x))
+        ends = np.concatenate([shares, self.boxes], axis=1)
+        self.outer_lo, self.outer_hi, self.inner_lo, self.inner_hi = ends
+        self.largest = np.maximum(np.abs(self.rows).max(axis=1), np.abs(self.boxes[:2]).max(axis=0))
         self.start = lp.fresh_tableau(self.rows)
 
     def cut(self, points: Floats, beyond: Floats | None = None) -> int:
@@ -127,16 +118,11 @@ class Polytope:
         reach = np.abs(normal) @ self.lift.max(axis=1) + np.abs(offset)
         floor = rows.min(axis=1) - _TANGENT * reach
         self.rows = np.vstack([self.rows, rows])
-        self.outer = (
-            np.concatenate([self.outer[0], floor]),
-            np.concatenate([self.outer[1], offset + _TANGENT * reach]),
-        )
         # Lift 1 stays inside whatever the margin.
         room = (offset - normal.sum(axis=1)).clip(0)
-        self.inner = (
-            np.concatenate([self.inner[0], floor]),
-            np.concatenate([self.inner[1], offset - np.minimum(MARGIN * reach, 1e-3 * room)]),
-        )
+        inside = offset - np.minimum(MARGIN * reach, 1e-3 * room)
+        ends = np.stack([floor, offset + _TANGENT * reach, floor, inside])
+        self.boxes = np.concatenate([self.boxes, ends], axis=1)
         self._settle()
 
     def drop_idle(self, points: Floats, patience: int = 3) -> None:
@@ -151,8 +137,7 @@ class Polytope:
             return
         rows = np.r_[np.ones(first, np.bool_), keep]
         self.rows = np.ascontiguousarray(self.rows[rows])
-        self.outer = self.outer[0][rows], self.outer[1][rows]
-        self.inner = self.inner[0][rows], self.inner[1][rows]
+        self.boxes = np.ascontiguousarray(self.boxes[:, rows])
         self.tangents = [p for p, kept in zip(self.tangents, keep, strict=True) if kept]
         self.normals, self.idle = self.normals[keep], self.idle[keep]
         self._settle()
@@ -160,6 +145,33 @@ class Polytope:
     def lifts(self, points: Floats) -> Floats:
         """Return the lift vectors of posteriors (k, |X|): (|S|, k)."""
         return np.asarray(self.lift @ points.T)
+
+    def excess(self, lifts: Floats, hair: float = MARGIN / 2) -> Floats:
+        """Return how far the leakage of each lift vector is beyond its budget, less a hair."""
+        sides = leakage_of(self.criterion, np.maximum(lifts, 0.0), self.joint.p_s)
+        out = np.full(lifts.shape[1], -math.inf)
+        for leakage, side in zip(sides, (self.criterion.lower, self.criterion.upper), strict=True):
+            if not math.isinf(side):
+                out = np.maximum(out, leakage - side + min(hair, 2e-4 * side))
+        return out
+
+    def shares_inside(self, lifts: Floats, *, is_exact: bool = False) -> Floats:
+        """Return how far from P_X toward each lift vector the criterion allows to go, in [0, 1].
+
+        Unless exact, far enough inside that entries too small to be kept may be dropped.
+        """
+        low, high = np.zeros(lifts.shape[1]), np.ones(lifts.shape[1])
+        for _ in range(50):
+            middle = (low + high) / 2
+            between = self.toward(lifts, middle)
+            inside = self.excess(between, 0.0 if is_exact else 1e-7) <= 0
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        return low
+
+    def toward(self, lifts: Floats, share: Floats) -> Floats:
+        """Return the lift vectors so far from that of P_X toward these: lifts are linear in v."""
+        center = (self.lift @ self.p_x)[:, None]
+        return np.asarray(center + share * (lifts - center))
 
     @property
     def is_polyhedral(self) -> bool:

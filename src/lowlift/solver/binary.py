@@ -12,27 +12,20 @@ order in their width: they become narrower until the proven bound is close enoug
 import math
 from contextlib import suppress
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.audit import risky_symbols
-from lowlift.certificates import nmi_bound
-from lowlift.classes import Mixture
 from lowlift.errors import SolverFailed
-from lowlift.intervals import Interval, largest_duals, partners, sides_of
 from lowlift.kernels.compilation import prepare
-from lowlift.mechanisms.boundary import shares_inside, toward
-from lowlift.mechanisms.master import Rows
-from lowlift.mechanisms.search import Limits, Outcome, Search
-from lowlift.polytope import Polytope
-
-__all__ = ["optimise"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
+from lowlift.solver.classes import Mixture
+from lowlift.solver.intervals import Interval, largest_duals, partners, sides_of
+from lowlift.solver.master import Rows
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import nmi_bound
+from lowlift.solver.search import Limits, Outcome, Search
 
 #: Bins of the first program, which has all pairs, and how many times as many the next one has.
 _FIRST, _GROWTH = 64, 4
@@ -126,9 +119,6 @@ class _Search(Search):
     @property
     def nmi(self) -> float:
         return max(0.0, 1 - self.cost / self.entropy)
-
-    def _bound_by(self, duals: Floats, floor: float) -> float:
-        return nmi_bound(self.polytope.p_x, duals, floor, self.entropy)
 
     # ---- bins
 
@@ -293,7 +283,7 @@ class _Search(Search):
         open_ = self.cost - float(mine @ self.polytope.p_x)
         cut = -max(0.05 * self.gap * self.entropy, 0.2 * open_)
         floor = self.interval.floor(mine, cut, self.jobs, self._is_over) - _ROOM
-        bound = self._bound_by(mine, floor)
+        bound = nmi_bound(self.polytope.p_x, mine, floor, self.entropy)
         if bound < self.bound:
             self.bound, self.duals, self.floor = bound, mine, floor
         return True
@@ -377,9 +367,9 @@ def _ends_inside(polytope: Polytope, is_allowed: Bools) -> tuple[float, float]:
     line = polytope.lift[np.argmax(np.ptp(polytope.lift, axis=1))]
     outer = [int(np.argmin(line)), int(np.argmax(line))]
     lifts, is_bound = polytope.lift[:, outer], ~is_allowed[outer]
-    edge = shares_inside(polytope, lifts, is_exact=True)
+    edge = polytope.shares_inside(lifts, is_exact=True)
     if not polytope.is_box:
-        near = toward(polytope, lifts, edge + 1e-6 * (1 - edge))
+        near = polytope.toward(lifts, edge + 1e-6 * (1 - edge))
         polytope.cut(near[:, is_bound])
     center = float(line @ polytope.p_x)
     away = edge * (line[outer] - center)

@@ -6,17 +6,14 @@ by w holds for symbols, and no mechanism on symbols beats the bound of bins at b
 
 import numpy as np
 
-from lowlift.certificates import State
-from lowlift.classes import Classes, Mixture, binned
 from lowlift.criteria import BuiltIn
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint
-from lowlift.mechanisms.column_generation import optimise
-from lowlift.mechanisms.merging import merge_subsets
-from lowlift.mechanisms.search import Limits, Outcome
-from lowlift.polytope import Polytope
-
-__all__ = ["optimise_bins"]
+from lowlift.solver.classes import Classes, Mixture, binned
+from lowlift.solver.column_generation import optimise
+from lowlift.solver.growing import merge_subsets
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.search import Limits, Outcome, State
 
 #: Bins of the first round for 3 values of S, and how many times as many the next round has.
 _FIRST, _GROWTH = 300, 1.6

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import lowlift as ll
+from lowlift.confidence import LiftIntervals, clopper_pearson, lift_intervals, smallest_sample
 from lowlift.errors import InvalidInput
-from lowlift.sampling import LiftIntervals, clopper_pearson, lift_intervals, smallest_sample
 
 INF = math.inf
 JOINT = ll.Joint.from_counts([[40, 60, 30], [60, 40, 70], [25, 30, 45]], x_labels="abc")

@@ -10,25 +10,16 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from lowlift.channel import MAX_DENOMINATOR, Channel
-from lowlift.classes import Mixture
 from lowlift.deadline import Deadline
 from lowlift.joint import Joint
+from lowlift.solver.classes import Mixture
 
-__all__ = ["balanced_channel", "balanced_weights"]
 
+def unit_lift_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channel:
+    """Return the channel of exact lift 1 that is nearest to a mixture whose lifts are about 1.
 
-def balanced_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channel:
-    """Return the channel of exact lift 1 that is nearest to a mixture of atoms.
-
-    Parameters
-    ----------
-    joint
-        P(s, x).
-    atoms
-        A mixture in floats whose lifts are about 1; their supports are kept, their shares solved
-        for anew in integers.
-    deadline
-        When it is over, what is left becomes one output.
+    The supports of its atoms are kept, their shares solved for anew in integers. When the deadline
+    is over, what is left becomes one output.
     """
     left = [MAX_DENOMINATOR] * joint.n_x
     outputs: list[tuple[list[int], list[int]]] = []
@@ -36,7 +27,7 @@ def balanced_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channe
         if deadline.is_over:
             break
         xs = members.tolist()
-        weights = balanced_weights(joint, xs)
+        weights = unit_lift_weights(joint, xs)
         if weights is None:
             continue
         wanted = Fraction(beta * float(shares[0]) / float(joint.p_x[xs[0]])) * MAX_DENOMINATOR
@@ -53,7 +44,7 @@ def balanced_channel(joint: Joint, atoms: Mixture, deadline: Deadline) -> Channe
     return Channel.from_atoms(joint, outputs, MAX_DENOMINATOR)
 
 
-def balanced_weights(joint: Joint, members: Sequence[int]) -> list[int] | None:
+def unit_lift_weights(joint: Joint, members: Sequence[int]) -> list[int] | None:
     """Return the least positive integers on these symbols that give an output of lift 1.
 
     None when there are none, when more than one ray of them exists, or when they are too large for

@@ -1,19 +1,20 @@
 """What the searches for a random response share: their limits, what they find, when they stop."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from lowlift.certificates import State
-from lowlift.classes import Mixture
+from lowlift.arrays import Floats, Ints
 from lowlift.deadline import Deadline
+from lowlift.solver.classes import Mixture
 
-__all__ = ["Limits", "Outcome", "Search"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
+class State(NamedTuple):
+    """Where a search stands: atoms so far, NMI reached, proven bound, seconds."""
+
+    columns: int
+    nmi: float
+    bound: float
+    seconds: float
 
 
 class Limits(NamedTuple):

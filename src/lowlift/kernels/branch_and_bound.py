@@ -15,19 +15,15 @@ allowance, and the underestimates have theirs.
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.branching import LEVELS, what_to_split
 from lowlift.kernels.compilation import helper, kernel
 from lowlift.kernels.lp import LIMIT, MINIMISE, OPTIMAL
-from lowlift.kernels.underestimates import CHAIN, DOWN, UP, better, underestimate
-
-__all__ = ["DIFFUSE", "prove"]
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from lowlift.kernels.underestimates import CHAIN, DOWN, UP, Linear, Node, better, underestimate
 
 #: The number that stands for "no largest coordinate: all are at most the cap".
 DIFFUSE = -1
@@ -40,6 +36,16 @@ _ROUNDS, _GAIN = 4, 0.2
 _CAP_STEP = 0.02
 #: Nodes after which a block that has met a point below the cut hands it over.
 _HANDOVER = 300
+
+
+class Stack(NamedTuple):
+    """Nodes to look at: height and depth, bound and cap, and their levels, a row each."""
+
+    whole: Ints
+    real: Floats
+    keys: Ints
+    low: Floats
+    high: Floats
 
 
 @helper()
@@ -59,13 +65,12 @@ def _cap_after(share: float) -> float:
 
 
 @helper()
-def _match(
-    depth: int, keys: Ints, low: Floats, high: Floats, least: Floats, most: Floats
-) -> tuple[bool, float, float]:
+def _match(depth: int, node: Node, least: Floats, most: Floats) -> tuple[bool, float, float]:
     """Let intervals of shares and boxes of v tighten each other.
 
     Returns whether anything is left, and the least and the most that the rest can have.
     """
+    keys, low, high, _ = node
     rest_min, rest_max = 1.0, 1.0
     for i in range(depth):
         k = keys[i]
@@ -115,25 +120,14 @@ def _keep(points: Floats, values: Floats, x: Floats, value: float) -> None:
 
 @helper()
 def _push(
-    top: int,
-    height: int,
-    depth: int,
-    bound: float,
-    cap: float,
-    keys: Ints,
-    low: Floats,
-    high: Floats,
-    s_whole: Ints,
-    s_real: Floats,
-    s_keys: Ints,
-    s_low: Floats,
-    s_high: Floats,
+    stack: Stack, top: int, node: Node, height: int, depth: int, bound: float, cap: float
 ) -> None:
     """Put a node on the stack, with the first `depth` of its levels."""
-    s_whole[top, 0], s_whole[top, 1] = height, depth
-    s_real[top, 0], s_real[top, 1] = bound, cap
+    stack.whole[top, 0], stack.whole[top, 1] = height, depth
+    stack.real[top, 0], stack.real[top, 1] = bound, cap
     for i in range(depth):
-        s_keys[top, i], s_low[top, i], s_high[top, i] = keys[i], low[i], high[i]
+        stack.keys[top, i] = node.keys[i]
+        stack.low[top, i], stack.high[top, i] = node.low[i], node.high[i]
 
 
 @helper()
@@ -180,31 +174,15 @@ def prove(
 ) -> None:
     """Bound ``H(v) - pi . v`` from below on the part of the polytope that each job stands for.
 
-    Parameters
-    ----------
-    minimise
-        `lp.minimise`.
-    rows, largest, box_lo, box_hi
-        The polytope as `lp.minimise` takes it; its first columns are v, others are auxiliary.
-    pi
-        Any duals, (|X|,).
-    cut
-        What to prove; the search stops where it is proven.
-    job_key, job_low, job_high
-        A job is "k is the largest coordinate and v_k lies in [low, high]", or, for `DIFFUSE`,
-        "every coordinate is at most high".
-    most_nodes
-        Per job; nodes beyond enter with their parent's bound.
-    most_pivots
-        Per linear program.
-    tableau, basis, place
-        To start from.
-    stop
-        Another thread may set ``stop[0]`` to end the search early; the bounds stay true.
-    bounds, nodes
-        Receive, per job, a true lower bound (at most `cut`) and the number of nodes.
-    points, values
-        Receive points of the polytope with the least values found: (k, |X|) and (k,).
+    A job is "k is the largest coordinate and v_k lies in [low, high]", or, for `DIFFUSE`, "every
+    coordinate is at most high". The search of a job stops where `cut` is proven; nodes beyond
+    `most_nodes` enter with their parent's bound. Another thread may set ``stop[0]`` to end all
+    searches early; the bounds stay true.
+
+    The polytope is given as `minimise` (`lp.minimise`) takes it, with a tableau to start from; its
+    first columns are v, others are auxiliary. `pi` are any duals, (|X|,). `bounds` and `nodes`
+    receive, per job, a true lower bound (at most `cut`) and the number of nodes; `points` and
+    `values` receive points of the polytope with the least values found, (k, |X|) and (k,).
     """
     r, n = rows.shape
     n_x = pi.size
@@ -215,10 +193,12 @@ def prove(
     s_whole, s_real = np.empty((room, 2), np.int64), np.empty((room, 2))
     s_keys = np.empty((room, LEVELS), np.int64)
     s_low, s_high = np.empty((room, LEVELS)), np.empty((room, LEVELS))
+    stack = Stack(s_whole, s_real, s_keys, s_low, s_high)
     keys, low, high = np.empty(LEVELS, np.int64), np.empty(LEVELS), np.empty(LEVELS)
-    start, slope = np.empty(LEVELS), np.empty(LEVELS)
     is_key = np.zeros(n_x, np.bool_)
+    node = Node(keys, low, high, is_key)
     lo, hi, cost = np.empty(n + r), np.empty(n + r), np.zeros(n)
+    linear = Linear(cost, lo, hi, np.empty(LEVELS), np.empty(LEVELS))
     for j in range(n + r):
         lo[j], hi[j] = box_lo[j], box_hi[j]
     x, net, y = np.zeros(n + r), np.zeros(n), np.zeros(r)
@@ -231,11 +211,11 @@ def prove(
             places[0, j] = place[j]
         for j in range(n_x):
             leasts[0, j], mosts[0, j] = box_lo[j], box_hi[j]
-        s_whole[0, 0], s_whole[0, 1] = 1, 0
-        s_real[0, 0], s_real[0, 1] = -math.inf, job_high[job]
-        if job_key[job] != DIFFUSE:
-            s_whole[0, 1], s_real[0, 1] = 1, _cap_after(job_high[job])
-            s_keys[0, 0], s_low[0, 0], s_high[0, 0] = job_key[job], job_low[job], job_high[job]
+        keys[0], low[0], high[0] = job_key[job], job_low[job], job_high[job]
+        if job_key[job] == DIFFUSE:
+            _push(stack, 0, node, 1, 0, -math.inf, job_high[job])
+        else:
+            _push(stack, 0, node, 1, 1, -math.inf, _cap_after(job_high[job]))
         top, worst, count, is_below = 1, cut, 0, False
         while top > 0:
             top -= 1
@@ -259,16 +239,15 @@ def prove(
             while True:
                 rounds += 1
                 count += 1
-                any_left, rest_min, rest_max = _match(depth, keys, low, high, least, most)
+                any_left, rest_min, rest_max = _match(depth, node, least, most)
                 if not any_left:
                     is_done = True
                     break
                 if depth > 0:
                     cap = min(cap, _cap_after(high[depth - 1]))
                 constant = underestimate(
-                    kind, pi, depth, keys, is_key, low, high, cap, rest_min, rest_max,
-                    least, most, lo, hi, cost, start, slope,
-                )  # fmt: skip
+                    kind, pi, depth, node, cap, rest_min, rest_max, least, most, linear
+                )
                 if constant == math.inf:  # no point is left
                     is_done = True
                     break
@@ -286,9 +265,7 @@ def prove(
                 if status >= LIMIT or rounds >= _ROUNDS:
                     break
                 if rounds == 1:
-                    kind = better(
-                        depth, keys, low, high, lo, hi, x, pi, cost, constant, start, slope, gap
-                    )
+                    kind = better(depth, node, linear, constant, x, pi, gap)
                     if kind != CHAIN:
                         previous = now
                         continue
@@ -302,9 +279,7 @@ def prove(
                 is_below = is_below or value < cut
                 _keep(points, values, x, value)
             # ---- branch
-            level, point = what_to_split(
-                depth, keys, is_key, low, high, kind, lo, hi, x, pi, cost, start, slope
-            )
+            level, point = what_to_split(kind, depth, node, linear, x, pi)
             if level < 0 or height >= _HEIGHT or top + n_x + 2 >= room:
                 worst = min(worst, bound)
                 continue
@@ -318,10 +293,7 @@ def prove(
                     child_cap = cap
                     if level == depth - 1:
                         child_cap = min(cap, _cap_after(high[level]))
-                    _push(
-                        top, height + 1, depth, bound, child_cap,
-                        keys, low, high, s_whole, s_real, s_keys, s_low, s_high,
-                    )  # fmt: skip
+                    _push(stack, top, node, height + 1, depth, bound, child_cap)
                     top += 1
                 low[level] = was_low
                 continue
@@ -329,10 +301,7 @@ def prove(
             next_cap = 1.0 / (pieces + 1.0)
             if cap - next_cap < _CAP_STEP:
                 next_cap = 1.0 / (pieces + 2.0)
-            _push(
-                top, height + 1, depth, bound, next_cap,
-                keys, low, high, s_whole, s_real, s_keys, s_low, s_high,
-            )  # fmt: skip
+            _push(stack, top, node, height + 1, depth, bound, next_cap)
             top += 1
             needed = next_cap * rest_min * DOWN
             for j in range(n_x):
@@ -344,9 +313,6 @@ def prove(
                 if share < next_cap:
                     continue
                 keys[depth], low[depth], high[depth] = j, next_cap, share
-                _push(
-                    top, height + 1, depth + 1, bound, _cap_after(share),
-                    keys, low, high, s_whole, s_real, s_keys, s_low, s_high,
-                )  # fmt: skip
+                _push(stack, top, node, height + 1, depth + 1, bound, _cap_after(share))
                 top += 1
         bounds[job], nodes[job] = worst, count

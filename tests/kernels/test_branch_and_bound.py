@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from kernels.polytopes import Program, random_posteriors, value, vertices
-from lowlift.kernels import bounding, lp, underestimates
+from lowlift.kernels import branch_and_bound, lp, underestimates
 
 #: From less than the rounding of a value, so that no point looks as if it were below the cut.
 OFF = (1e-16, 3e-16, 1e-15, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7, 1e-5, 1e-3, 0.05, 0.5)
@@ -22,7 +22,7 @@ OFF = (1e-16, 3e-16, 1e-15, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7, 1e-5, 1e-3, 
 
 def jobs(n):
     """Parts that cover the simplex: the largest share is below 1/4, or k has it."""
-    keys = np.concatenate([[bounding.DIFFUSE], *[np.arange(n)] * 3])
+    keys = np.concatenate([[branch_and_bound.DIFFUSE], *[np.arange(n)] * 3])
     edges = [1 / 4, 1 / 3, 1 / 2, 1.0]
     lows = np.concatenate([[0.0], *(np.full(n, low) for low in edges[:3])])
     highs = np.concatenate([[edges[0]], *(np.full(n, high) for high in edges[1:])])
@@ -34,7 +34,7 @@ def proven(program, pi, cut, most_nodes=20_000, stop=0, parts=None):
     keys, lows, highs = jobs(len(pi)) if parts is None else parts
     bounds, nodes = np.full(len(keys), -math.inf), np.zeros(len(keys), np.int64)
     points, values = np.zeros((30, len(pi))), np.full(30, -1e-8)
-    bounding.prove(
+    branch_and_bound.prove(
         lp.minimise, program.rows, program.largest, program.lo, program.hi, pi, cut, keys, lows,
         highs, most_nodes, 300, *program.start, np.array([stop]), bounds, nodes, points, values,
     )  # fmt: skip
@@ -164,7 +164,7 @@ def test_intervals_across_one_over_a_whole_number(q):
     assert float(least) == pytest.approx(math.log(q), abs=1e-12)
     edge = 1 / (q + 1.5)
     parts = (
-        np.array([bounding.DIFFUSE, *range(n)]),
+        np.array([branch_and_bound.DIFFUSE, *range(n)]),
         np.array([0.0, *[edge] * n]),
         np.array([edge, *[min(1.0, 1.9 / q)] * n]),
     )
@@ -179,11 +179,11 @@ def test_intervals_across_one_over_a_whole_number(q):
 def better_for(x, low, high):
     """Return the underestimate that `better` takes for one open level, at zero duals."""
     n = x.size
-    keys, lo, hi, pi = np.zeros(1, np.int64), np.zeros(n), np.ones(n), np.zeros(n)
-    cost, start, slope = np.zeros(n), np.zeros(1), np.zeros(1)
-    return underestimates.better(
-        1, keys, np.array([low]), np.array([high]), lo, hi, x, pi, cost, 0.0, start, slope, 1.0
+    node = underestimates.Node(
+        np.zeros(1, np.int64), np.array([low]), np.array([high]), np.zeros(n, np.bool_)
     )
+    linear = underestimates.Linear(np.zeros(n), np.zeros(n), np.ones(n), np.zeros(1), np.zeros(1))
+    return underestimates.better(1, node, linear, 0.0, x, np.zeros(n), 1.0)
 
 
 @pytest.mark.parametrize("pieces", [2, 3, 7])

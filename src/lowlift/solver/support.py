@@ -1,16 +1,11 @@
 """Atoms of small support: what mixes to an atom, has its lift, and no more entropy."""
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lowlift.classes import Atom
-
-__all__ = ["split_support"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from lowlift.arrays import Floats, Ints
+from lowlift.solver.classes import Atom
 
 #: An atom is halved at most 5 times over; of larger ones this many extreme atoms are peeled off.
 _MOST_HALVINGS, _MOST_PEELED = 5, 48
@@ -19,10 +14,7 @@ _NOTHING = 1e-12
 
 
 def split_support(
-    lift: Floats,
-    members: npt.NDArray[np.int64],
-    shares: Floats,
-    is_over: Callable[[], bool] = lambda: False,
+    lift: Floats, members: Ints, shares: Floats, is_over: Callable[[], bool] = lambda: False
 ) -> list[Atom]:
     """Return atoms of the same lift, most with independent columns, that mix to this one.
 
@@ -59,9 +51,7 @@ def _moved(shares: Floats, direction: Floats) -> Floats | None:
     return np.asarray(shares + (shares[falls] / -direction[falls]).min() * direction)
 
 
-def _peeled(
-    lift: Floats, members: npt.NDArray[np.int64], shares: Floats, is_over: Callable[[], bool]
-) -> list[Atom]:
+def _peeled(lift: Floats, members: Ints, shares: Floats, is_over: Callable[[], bool]) -> list[Atom]:
     """Take extreme atoms off, as much of each as there is, and return them and what is left.
 
     Halving would give two to the number of symbols.

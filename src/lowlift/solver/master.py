@@ -6,18 +6,14 @@ counts as much as a common one.
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.classes import Atom, Mixture
+from lowlift.arrays import Floats, Ints
 from lowlift.errors import SolverFailed
-
-__all__ = ["NONE", "Master", "Rows", "atom_of", "mix"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
+from lowlift.solver.classes import Atom, Mixture
 
 #: A share this small, and a part of P(x) this small, count as none.
 NONE = 1e-11

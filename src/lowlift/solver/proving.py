@@ -1,30 +1,20 @@
 """Prove ``H(v) - pi . v >= cut`` on a polytope of posteriors v: kernels, jobs and threads.
 
-`certificates` says what follows from it.
+`certificates` says what follows from it; `nmi_bound` is that as a number.
 """
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.deadline import Deadline
-from lowlift.intervals import Interval
 from lowlift.kernels.compilation import prepare
-from lowlift.polytope import Polytope
-from lowlift.threads import in_order, until_over
-
-__all__ = [
-    "Proof",
-    "coordinate_bounds",
-    "programs_at_once",
-    "prove_floor",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
+from lowlift.solver.intervals import Interval
+from lowlift.solver.polytope import Polytope
+from lowlift.threads import in_order, pieces, until_over
 
 #: Where the largest coordinate of v lies, for the jobs that the proof starts with; and on from
 #: there, where that is not enough.
@@ -47,6 +37,7 @@ _SHORT, _BELOW = ((1000, 50), (8, 2000)), 1e-9
 _FEW = 8
 #: More than the rounding of a logarithm and a sum of two.
 _ROUNDING = 1e-12
+_UNIT = 2.0**-53
 
 
 class Proof(NamedTuple):
@@ -71,27 +62,11 @@ def prove_floor(
 ) -> Proof:
     """Bound ``H(v) - pi . v`` from below over the outer polytope, stopping where `cut` is proven.
 
-    Parameters
-    ----------
-    polytope
-        Where v lies.
-    pi
-        Any duals, (|X|,).
-    cut
-        What to prove: below 0.
-    upper
-        Proven upper bounds of the coordinates of v, (|X|,).
-    jobs
-        Threads; the result does not depend on them.
-    most_nodes
-        Per part of the search.
-    is_over
-        Asked a few times a second; True ends the search early, with a true but weaker bound.
-    keep_below
-        Of the points met, the lowest are returned where they are below this value.
-
-    Guarantee
-        The floor is a true lower bound, for any pi and whatever stopped the search.
+    The floor is a true lower bound for any duals `pi`, (|X|,), and whatever stopped the search.
+    `cut` is below 0; `upper` are proven upper bounds of the coordinates of v, (|X|,). The result
+    does not depend on the number of threads, `jobs`. `most_nodes` is for each part of the search;
+    `is_over` is asked a few times a second, and True ends it early with a weaker bound. The lowest
+    points met are returned where their values are below `keep_below`.
     """
     if len(polytope.lift) == 2:
         floor = Interval(polytope).floor(pi, cut, jobs, is_over)
@@ -145,13 +120,13 @@ class _Work:
         return tableau, basis, place
 
     def _run(self, jobs: "_Jobs", most_nodes: int, keep: int) -> "_Result":
-        from lowlift.kernels import bounding, lp
+        from lowlift.kernels import branch_and_bound, lp
 
         polytope, size = self.polytope, len(jobs.keys)
         bounds, nodes = np.full(size, -math.inf), np.zeros(size, np.int64)
         points, values = np.zeros((keep, polytope.n_x)), np.full(keep, self.keep_below)
         if not self.stop[0]:
-            bounding.prove(
+            branch_and_bound.prove(
                 lp.minimise, polytope.rows, polytope.largest, polytope.outer_lo, self.box_hi,
                 self.pi, self.cut, *jobs, most_nodes, _PIVOTS, *self.start, self.stop, bounds,
                 nodes, points, values,
@@ -172,7 +147,7 @@ class _Work:
         """Do the jobs with few nodes each; return those that need more."""
         left = np.arange(len(self.every.keys))
         for size, limit in _SHORT:
-            for some in _pieces(left, size):
+            for some in pieces(left, size):
                 self.stop[0] |= is_over is not None and is_over()
                 self._note(some, self._run(self.every.some(some), min(limit, most_nodes), _POINTS))
                 self.stop[0] |= self.values[-1].min(initial=self.cut) < self.cut - _BELOW
@@ -185,14 +160,13 @@ class _Work:
     ) -> None:
         """Do these jobs in threads."""
         size = min(max(len(left) // _PARTS, 1), _CHUNK)
-        keep, pieces = max(_POINTS * size // _CHUNK, _FEW), _pieces(left, size)
+        keep, parts = max(_POINTS * size // _CHUNK, _FEW), pieces(left, size)
 
         def work(some: Ints) -> _Result:
             return self._run(self.every.some(some), most_nodes, keep)
 
-        for some, result in zip(
-            pieces, until_over(work, pieces, jobs, self.stop, is_over), strict=True
-        ):
+        found = until_over(work, parts, jobs, self.stop, is_over)
+        for some, result in zip(parts, found, strict=True):
             self._note(some, result)
 
 
@@ -206,7 +180,7 @@ class _Result(NamedTuple):
 
 
 class _Jobs(NamedTuple):
-    """Jobs as `bounding.prove` takes them."""
+    """Jobs as `branch_and_bound.prove` takes them."""
 
     keys: Ints
     lows: Floats
@@ -215,10 +189,6 @@ class _Jobs(NamedTuple):
     def some(self, which: Ints) -> "_Jobs":
         """Return the jobs of these numbers."""
         return _Jobs(self.keys[which], self.lows[which], self.highs[which])
-
-
-def _pieces(numbers: Ints, size: int) -> list[Ints]:
-    return [numbers[k : k + size] for k in range(0, len(numbers), size)]
 
 
 def _first_jobs(upper: Floats, is_proven: Callable[[_Jobs], bool]) -> _Jobs:
@@ -280,10 +250,31 @@ def coordinate_bounds(
     symbols, step = np.arange(polytope.n_x), programs_at_once(polytope)
     if polytope.n_x <= step:
         return part(symbols)
-    return np.concatenate(in_order(part, np.split(symbols, range(step, len(symbols), step)), jobs))
+    return np.concatenate(in_order(part, pieces(symbols, step), jobs))
 
 
 def programs_at_once(polytope: Polytope) -> int:
     """Return how many linear programs one thread solves before it asks for the time."""
     rows, columns = polytope.rows.shape
     return max(1, min(_STEP, _ENTRIES // (rows * (rows + columns))))
+
+
+def nmi_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:
+    """Return the bound on NMI, rounded up: by more than the division and another machine's logs.
+
+    `entropy` is H(X) in nats, of what the symbols here are classes of; by default that of `p_x`.
+    """
+    whole = entropy_of(p_x) if entropy is None else entropy
+    return information_bound(p_x, pi, floor, whole) / whole * (1 + 2.0**-44)
+
+
+def information_bound(p_x: Floats, pi: Floats, floor: float, entropy: float | None = None) -> float:
+    """Return H(X) - pi . P_X - floor in nats, rounded up."""
+    whole = entropy_of(p_x) if entropy is None else entropy
+    slack = 8 * (len(p_x) + 8) * _UNIT * (float(np.abs(pi) @ p_x) + whole + 1)
+    return whole - math.fsum(pi * p_x) - floor + slack
+
+
+def entropy_of(p_x: Floats) -> float:
+    """Return H(X) in nats."""
+    return -math.fsum(p_x * np.log(p_x))

@@ -8,19 +8,14 @@ at one of them, and looking at all is a proof.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.kernels.compilation import prepare
-from lowlift.polytope import Polytope
-from lowlift.threads import in_order, until_over
-
-__all__ = ["Interval", "Sides", "largest_duals", "partners", "sides_of"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
+from lowlift.solver.polytope import Polytope
+from lowlift.threads import in_order, pieces, until_over
 
 #: Symbols of one side that a thread takes at a time.
 _STRETCH = 1024
@@ -59,11 +54,7 @@ class Interval:
         self.ends = _ends(polytope.rows, self.line, *polytope.outer)
 
     def floor(
-        self,
-        pi: Floats,
-        cut: float,
-        jobs: int = 1,
-        is_over: Callable[[], bool] | None = None,
+        self, pi: Floats, cut: float, jobs: int = 1, is_over: Callable[[], bool] | None = None
     ) -> float:
         """Return a lower bound of ``H(v) - pi . v`` over the outer polytope: `cut` if that is one.
 
@@ -82,10 +73,8 @@ class Interval:
             if len(sides.g) * len(sides.k) <= _ENTRIES:
                 found = [intervals.least_value(*pairs, 0, len(sides.g), cut, stop)]
             else:
-                parts = [
-                    (*pairs, first, min(first + _STRETCH, len(sides.g)), cut, stop)
-                    for first in range(0, len(sides.g), _STRETCH)
-                ]
+                stretches = pieces(range(len(sides.g)), _STRETCH)
+                parts = [(*pairs, some.start, some.stop, cut, stop) for some in stretches]
                 found = until_over(
                     lambda part: intervals.least_value(*part), parts, jobs, stop, is_over
                 )

@@ -1,28 +1,21 @@
 """The atoms of a random response: which are there, how they mix, and how better ones are found."""
 
 import math
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.audit import risky_symbols
-from lowlift.classes import Atom
 from lowlift.kernels import lp, pricing
 from lowlift.kernels.compilation import prepare
-from lowlift.mechanisms.boundary import excess, shares_inside, spread, toward
-from lowlift.mechanisms.master import NONE, Master
-from lowlift.mechanisms.search import Limits, Search
-from lowlift.mechanisms.starts import Starts, ranges
-from lowlift.mechanisms.support import split_support
-from lowlift.polytope import Polytope
-from lowlift.proving import coordinate_bounds, programs_at_once
-from lowlift.threads import in_order
-
-__all__ = ["TOLERANCE", "Columns"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from lowlift.solver.classes import Atom
+from lowlift.solver.master import NONE, Master
+from lowlift.solver.polytope import Polytope
+from lowlift.solver.proving import coordinate_bounds, programs_at_once
+from lowlift.solver.search import Limits, Search
+from lowlift.solver.support import split_support
+from lowlift.threads import in_order, pieces
 
 #: An atom whose value is above minus this does not improve the mixture.
 TOLERANCE = 1e-8
@@ -34,6 +27,37 @@ _MOST_IN_PAIRS = 2000
 _MOST_ENTRIES = 1 << 22
 #: Random starts of pricing for each symbol, and how sparse they are (Dirichlet's parameter).
 _RANDOM_STARTS, _SPARSE = 10, 0.1
+
+
+class Starts:
+    """Points to start from, made when asked for: one near each corner, then atoms, then others."""
+
+    def __init__(
+        self,
+        corners: int = 0,
+        atoms: Sequence[tuple[float, Atom]] = (),
+        found: Floats | None = None,
+    ) -> None:
+        self.corners, self.atoms = corners, atoms
+        self.found = np.zeros((0, corners)) if found is None else found
+
+    def __len__(self) -> int:
+        return self.corners + len(self.atoms) + len(self.found)
+
+    def points(self, which: range) -> Floats:
+        """Return the points of these numbers, (k, |X|)."""
+        if not (self.corners or self.atoms):
+            return np.ascontiguousarray(self.found[which.start : which.stop])
+        n = self.corners
+        points = np.zeros((len(which), n))
+        for row, k in zip(points, which, strict=True):
+            if k < n:
+                row[:] = 0.02 / n
+                row[k] = 1.0
+            else:
+                members, shares = self.atoms[k - n][1]
+                row[members] = shares
+        return points
 
 
 class Columns(Search):
@@ -90,7 +114,7 @@ class Columns(Search):
         atoms[first, columns], atoms[second, columns] = share, 1 - share
         return atoms
 
-    def _allowed_alone(self) -> npt.NDArray[np.int64]:
+    def _allowed_alone(self) -> Ints:
         """Return the symbols that may be released alone.
 
         They have the same lift whatever their weight, and need no margin.
@@ -99,13 +123,17 @@ class Columns(Search):
         risky = risky_symbols(polytope.joint, polytope.criterion)[polytope.members]
         return np.flatnonzero(~risky)
 
-    def _below(self, pi: Floats, starts: Floats, least: float) -> Floats:
-        """Return vertices (k, |X|) with values below ``-least`` that linearisation finds."""
+    def _descended(self, pi: Floats, starts: Floats) -> tuple[Floats, Floats]:
+        """Return the vertices that linearisation finds from these points, and their values."""
         polytope = self.polytope
-        points, values = pricing.linearise(
+        return pricing.linearise(
             lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi, pi,
             starts, *polytope.start, _STEPS, _PIVOTS,
         )  # fmt: skip
+
+    def _below(self, pi: Floats, starts: Floats, least: float) -> Floats:
+        """Return vertices (k, |X|) with values below ``-least`` that linearisation finds."""
+        points, values = self._descended(pi, starts)
         # Two with the same value are mostly the same; if not, the next round finds the other.
         _, first = np.unique(values.round(12), return_index=True)
         points = points[first[values[first] < -least]]
@@ -133,13 +161,13 @@ class Columns(Search):
             self._linearise(size * noise - np.log(self.upper), Starts(n), keep_all=True)
         self._solve()
 
-    def _add_pairs(self, which: npt.NDArray[np.int64]) -> int:
+    def _add_pairs(self, which: Ints) -> int:
         first, second, share = (part[which] for part in self.pairs)
         members = np.stack([first, second], axis=1)
         shares = np.stack([share, 1 - share], axis=1)
         return self.master.add_atoms(list(zip(members, shares, strict=True)))
 
-    def _cheapest_pairs(self, cost: Floats, below: float, count: int) -> npt.NDArray[np.int64]:
+    def _cheapest_pairs(self, cost: Floats, below: float, count: int) -> Ints:
         """Return the numbers of the cheapest pairs of each symbol, as first and as second."""
         best = np.empty((2, self.polytope.n_x, count), np.int64)
         for symbol, numbers in zip(self.pairs[:2], best, strict=True):
@@ -161,19 +189,15 @@ class Columns(Search):
         def part(which: range) -> tuple[Floats, Floats]:
             if self._is_over():
                 return np.zeros((0, polytope.n_x)), np.zeros(0)
-            points, values = pricing.linearise(
-                lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo,
-                polytope.inner_hi, pi, starts.points(which), *polytope.start, _STEPS, _PIVOTS,
-            )  # fmt: skip
-            return points, values
+            return self._descended(pi, starts.points(which))
 
         step = programs_at_once(polytope)
         room = max(step, _MOST_ENTRIES // polytope.n_x // step * step)
-        batches = ranges(range(len(starts)), room)
+        batches = pieces(range(len(starts)), room)
         for batch in batches:
             if self._is_over():
                 break
-            found = in_order(part, ranges(batch, step), self.jobs)
+            found = in_order(part, pieces(batch, step), self.jobs)
             points = np.concatenate([some for some, _ in found])
             values = np.concatenate([some for _, some in found])
             if self._is_over():
@@ -191,19 +215,19 @@ class Columns(Search):
         if self.polytope.is_box:
             return self.master.add(points)
         lifts = self.polytope.lifts(points)
-        outside = excess(self.polytope, lifts) > 0
+        outside = self.polytope.excess(lifts) > 0
         new = self.master.add(points[~outside]) if (~outside).any() else 0
         if outside.any():
             beyond, lifts = points[outside], lifts[:, outside]
-            shares = shares_inside(self.polytope, lifts)
+            shares = self.polytope.shares_inside(lifts)
             near = lifts
             if not self.polytope.is_polyhedral:
                 p_x = self.polytope.p_x
                 new += self.master.add(p_x + shares[:, None] * (beyond - p_x))
                 # Tangents just outside the boundary are the deepest.
-                edge = shares_inside(self.polytope, lifts, is_exact=True)
-                near = toward(self.polytope, lifts, edge + 1e-6 * (1 - edge))
-            chosen = spread(near, np.argsort(shares), 40)
+                edge = self.polytope.shares_inside(lifts, is_exact=True)
+                near = self.polytope.toward(lifts, edge + 1e-6 * (1 - edge))
+            chosen = _spread(near, np.argsort(shares), 40)
             new += self.polytope.cut(near[:, chosen], lifts[:, chosen])
         return new
 
@@ -234,27 +258,28 @@ class Columns(Search):
     def _improve_by_triples(self) -> None:
         """Price triples while that pays, where there are not too many of them."""
         polytope = self.polytope
-        if not (polytope.is_box and 20 < polytope.n_x <= 400 and len(polytope.lift) > 2):
-            return
-        for _ in range(20):
-            before = self.master.cost
-            if self._is_over() or not self._price_triples() or not self._solve():
-                return
-            self._converge(3)
-            if before - self.master.cost < 1e-5 * self.entropy:
-                return
+        if polytope.is_box and 20 < polytope.n_x <= 400 and len(polytope.lift) > 2:
+            self._improve_by(self._price_triples)
 
     def _improve_by_chance(self) -> None:
         """Price from random points while that pays: they lead to vertices that no atom is near."""
         n = self.polytope.n_x
         size = min(_RANDOM_STARTS * n, _MOST_ENTRIES // n)
+
+        def price() -> int:
+            starts = self.random.dirichlet(np.full(n, _SPARSE), size=size)
+            return self._linearise(self.master.pi, Starts(found=starts))
+
+        self._improve_by(price)
+
+    def _improve_by(self, price: Callable[[], int]) -> None:
+        """Price in one way, which returns how many atoms are new, while that pays."""
         for _ in range(20):
             before = self.master.cost
-            starts = self.random.dirichlet(np.full(n, _SPARSE), size=size)
-            if not self._linearise(self.master.pi, Starts(found=starts)) or not self._solve():
+            if self._is_over() or not price() or not self._solve():
                 return
             self._converge(3)
-            if self._is_over() or before - self.master.cost < 1e-5 * self.entropy:
+            if before - self.master.cost < 1e-5 * self.entropy:
                 return
 
     def _converge(self, rounds: int) -> None:
@@ -273,3 +298,16 @@ class Columns(Search):
                 or before - self.master.cost < self.worthwhile
             ):
                 break
+
+
+def _spread(points: Floats, order: Ints, most: int) -> list[int]:
+    """Return the first points (|S|, k) in an order that differ by a few percent of lift - 1."""
+    chosen = list[int]()
+    scale = 0.03 * np.abs(points - 1).max(axis=0)
+    for k in order.tolist():
+        off = np.abs(points[:, chosen] - points[:, k : k + 1]).max(axis=0)
+        if (off > scale[k]).all():
+            chosen.append(k)
+            if len(chosen) == most:
+                break
+    return chosen

@@ -1,48 +1,28 @@
-"""How a block of symbols grows until a criterion allows it: shared by watchdog and merging."""
+"""Blocks of symbols that grow until a criterion allows them: Algorithm 1 of the paper."""
 
 import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lowlift.certificates import Certificate
-from lowlift.channel import Channel
-from lowlift.criteria import BuiltIn, Criterion, risk_of, verdicts
+from lowlift.arguments import check_callable
+from lowlift.arrays import Bools, Floats
+from lowlift.audit import allowed_lifts, risky_symbols
+from lowlift.criteria import BuiltIn, Criterion, risk_of
 from lowlift.deadline import Deadline, check_time_limit
 from lowlift.joint import Joint
 from lowlift.kernels.compilation import prepare
-from lowlift.partition import Partition
-from lowlift.release import Release
 
-__all__ = [
-    "Grower",
-    "Pool",
-    "Progress",
-    "bound_on_partitions",
-    "grower_for",
-    "kept_by",
-    "kernels_of",
-    "partition_of",
-    "partitions_certificate",
-    "release_blocks",
-    "started",
-]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 #: Called with (symbols done, symbols in all).
 Progress: TypeAlias = Callable[[int, int], object]
+#: Called with the number of symbols just placed.
+Placed: TypeAlias = Callable[[int], object]
 
 #: Entries of candidates, |S| each, looked at between two questions for the time: some tenths of a
 #: second. Criteria that are means take 10 times as long for each, powers 100 times.
 _PATIENCE = 20_000_000
-
-
-#: More than the rounding of a quotient, and, per symbol, of entropies of about 1 nat.
-_ROUNDING, _PER_SYMBOL = 1e-12, 2.0**-48
 
 
 class Pool:
@@ -82,11 +62,7 @@ class Grower:
     """
 
     def __init__(
-        self,
-        joint: Joint,
-        criterion: Criterion,
-        progress: Callable[[int], object],
-        deadline: Deadline,
+        self, joint: Joint, criterion: Criterion, progress: Placed, deadline: Deadline
     ) -> None:
         self.joint, self.criterion, self.progress = joint, criterion, progress
         self.deadline, self.is_stopped = deadline, False
@@ -106,16 +82,11 @@ class Grower:
             return True  # one output for all of X: its lift is exactly 1
         masses = self.joint.masses[:, list(block)].sum(axis=1, keepdims=True)
         lift = masses / masses.sum() / self.joint.p_s[:, None]
-        return bool(
-            verdicts(
-                self.criterion,
-                lift,
-                self.joint.p_s,
-                self.joint.lift_error,
-                lambda _: self.joint.exact_column(block, [1] * len(block)),
-                lambda: self.joint.prior,
-            )[0]
-        )
+
+        def exact(_: int) -> list[int]:
+            return self.joint.exact_column(block, [1] * len(block))
+
+        return bool(allowed_lifts(self.joint, self.criterion, lift, exact)[0])
 
     def cover(self, symbols: list[int]) -> tuple[list[list[int]], bool]:
         """Grow blocks from the symbols until all are placed, each from the riskiest one left.
@@ -157,11 +128,7 @@ class CompiledGrower(Grower):
     """For built-in criteria: the compiled kernels, which stop where floats cannot tell."""
 
     def __init__(
-        self,
-        joint: Joint,
-        criterion: BuiltIn,
-        progress: Callable[[int], object],
-        deadline: Deadline,
+        self, joint: Joint, criterion: BuiltIn, progress: Placed, deadline: Deadline
     ) -> None:
         super().__init__(joint, criterion, progress, deadline)
         prepare("merging")
@@ -229,22 +196,20 @@ class CompiledGrower(Grower):
             state = 1 if status == kernel.PAUSED else 2
 
 
-def started(time_limit: float | None, *parts: str) -> Deadline:
-    """Return the deadline of a search that starts now: compiling its kernels comes before."""
+def started(time_limit: float | None, criterion: Criterion, *parts: str) -> Deadline:
+    """Return the deadline of a search that starts now: compiling its kernels comes before.
+
+    Merging by criteria that users bring needs none; `parts` are what else is needed.
+    """
     check_time_limit(time_limit)
-    prepare(*parts)
+    prepare(*(("merging",) if isinstance(criterion, BuiltIn) else ()), *parts)
     return Deadline(time_limit)
-
-
-def kernels_of(criterion: Criterion) -> tuple[str, ...]:
-    """Return the kernels that merging needs: none for criteria that users bring."""
-    return ("merging",) if isinstance(criterion, BuiltIn) else ()
 
 
 def grower_for(
     joint: Joint,
     criterion: Criterion,
-    progress: Callable[[int], object] = lambda _: None,
+    progress: Placed = lambda _: None,
     deadline: Deadline | None = None,
 ) -> Grower:
     """Return the compiled grower for built-in criteria, the plain one for others."""
@@ -267,44 +232,68 @@ def bound_on_partitions(joint: Joint, risky: Bools) -> float:
     return joint.entropy_x - float((p * np.log1p(joint.p_x.min() / p)).sum())
 
 
-def partitions_certificate(
-    joint: Joint,
-    blocks: Sequence[Sequence[int]],
-    bound: float,
-    *,
-    is_optimal: bool = False,
-    stopped_after: float | None = None,
-) -> Certificate:
-    """Return the certificate of a partition, with a bound on I(X;Y) in nats."""
-    if not joint.entropy_x:
-        return Certificate("partitions", 1.0, is_optimal, 0.0, stopped_after=stopped_after)
-    # The rounding of an entropy is that of its largest terms, however small the entropy is.
-    slack = _PER_SYMBOL * (joint.n_x + 8) * (1 + joint.entropy_x)
-    nmi = min(1.0, (bound + slack) / joint.entropy_x + _ROUNDING)
-    gap = max(0.0, nmi - kept_by(joint, blocks) / joint.entropy_x)
-    return Certificate("partitions", nmi, is_optimal, gap, stopped_after=stopped_after)
+class Merged(NamedTuple):
+    """Blocks as numbers of symbols, together all of X; and whether time ran out on the way."""
+
+    blocks: list[list[int]]
+    is_stopped: bool
 
 
-def partition_of(joint: Joint, blocks: Sequence[Sequence[int]]) -> Partition:
-    """Return the blocks, as numbers of symbols, with their labels; in order of X."""
-    labels = joint.x_labels
-    ordered = sorted(sorted(block) for block in blocks)
-    return Partition.trusted(tuple(labels[x] for x in block) for block in ordered)
+def divided(risky: Bools) -> tuple[list[int], list[list[int]]]:
+    """Return the high-risk symbols, and each of the others as a block of its own."""
+    return np.flatnonzero(risky).tolist(), [[x] for x in np.flatnonzero(~risky).tolist()]
 
 
-def release_blocks(
+def merge_subsets(
     joint: Joint,
     criterion: Criterion,
-    blocks: Sequence[Sequence[int]],
-    mechanism: str,
-    certificate: Certificate | None = None,
-) -> Release:
-    """Return the audited release that maps each block to one output, blocks in order of X."""
-    return Release.of(
-        joint,
-        Channel.from_blocks(joint, sorted(sorted(block) for block in blocks)),
-        criterion,
-        partition=partition_of(joint, blocks),
-        certificate=certificate,
-        mechanism=mechanism,
-    )
+    progress: Progress | None = None,
+    deadline: Deadline | None = None,
+) -> Merged:
+    """Return the blocks of Algorithm 1; see `subset_merging`."""
+    check_callable(progress, "progress")
+    high, alone = divided(risky_symbols(joint, criterion))
+    if not high:
+        return Merged(alone, is_stopped=False)
+    done = 0
+
+    def placed(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, len(high))
+
+    grower = grower_for(joint, criterion, placed, deadline)
+    blocks, allowed = grower.cover(high)
+    if allowed:
+        return Merged(blocks + alone, is_stopped=False)
+    grower.progress = lambda _: None
+    return Merged(repaired(grower, blocks, alone), grower.is_stopped)
+
+
+def repaired(grower: Grower, blocks: list[list[int]], alone: list[list[int]]) -> list[list[int]]:
+    """Let the last block join other blocks, then low-risk symbols, until it is allowed."""
+    *rest, last = blocks
+    allowed = grower.holds(last)
+    for more in (rest, alone):
+        if more and not (allowed or grower.is_stopped):
+            pool = grower.pool(more)
+            allowed = grower.absorb(last, pool)
+            more[:] = pool.rest()
+    if grower.is_stopped:
+        join_at_once(grower, last, rest, alone)
+    return [*rest, last, *alone]
+
+
+def join_at_once(grower: Grower, block: list[int], *others: list[list[int]]) -> None:
+    """Let the block join others, 1, 2, 4, ... at a time, until it is allowed: all of X is."""
+    count = 1
+    while not grower.holds(block):
+        left = count
+        for more in others:
+            taken = more[-left:] if left else []
+            del more[len(more) - len(taken) :]
+            for other in taken:
+                block.extend(other)
+            left -= len(taken)
+        count *= 2

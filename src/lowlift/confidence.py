@@ -1,0 +1,368 @@
+"""What a table says of the lifts in the population, when the table is a sample of it.
+
+A lift ``l(s, y) = P(s|y) / P(s)`` is a ratio of two unknowns. Each gets a Clopper-Pearson interval
+from counts, all of them at once (Bonferroni), and the lift lies between the ratios of their ends::
+
+    low(s|y) / high(s)  <=  l(s, y)  <=  high(s|y) / low(s)
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lowlift.arrays import Bools, Floats
+from lowlift.audit import Leakage
+from lowlift.channel import Channel, check_pair
+from lowlift.criteria import LDP, AlphaLift, BuiltIn, Criterion
+from lowlift.errors import InvalidInput
+from lowlift.joint import Joint
+from lowlift.kernels.lift import log_or_minus_inf, reciprocal
+
+__all__ = ["LiftIntervals", "check_level", "clopper_pearson", "lift_intervals", "smallest_sample"]
+
+
+#: No table is searched for that has more rows than this.
+_MOST_ROWS = 2.0**50
+#: For more draws than this, scipy's quantiles of the beta distribution lose digits or are NaN.
+_MOST_DRAWS = 2.0**36
+
+
+def check_level(level: float) -> float:
+    """Return the level of confidence as a float between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise InvalidInput(f"level must lie between 0 and 1; got {level!r}. For example: 0.95.")
+    return float(level)
+
+
+def clopper_pearson(hits: Floats, trials: Floats, error: float) -> tuple[Floats, Floats]:
+    """Return intervals that miss a binomial probability at most `error` of the time, each.
+
+    Parameters
+    ----------
+    hits, trials
+        Successes and draws, of shapes that broadcast.
+    error
+        Half of it for either side.
+
+    Guarantee
+        Exact for every probability and every number of draws. 0 successes give the lower end 0,
+        as many as draws the upper end 1. For more than 2**36 draws the intervals are those of
+        Hoeffding's inequality, which are wider.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(np.array([0.0, 5.0]), np.array([10.0, 10.0]), 0.05)
+    >>> low.round(4), high.round(4)
+    (array([0.    , 0.1871]), array([0.3085, 0.8129]))
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    n, k = np.broadcast_arrays(np.asarray(trials, np.float64), np.asarray(hits, np.float64))
+    low, high = np.zeros(n.shape), np.ones(n.shape)
+    many = n > _MOST_DRAWS
+    some, rest = (k > 0) & ~many, (k < n) & ~many
+    low[some] = betaincinv(k[some], n[some] - k[some] + 1, error / 2)
+    high[rest] = betainccinv(k[rest] + 1, n[rest] - k[rest], error / 2)
+    share = k[many] / n[many]
+    width = np.sqrt(math.log(2 / error) / (2 * n[many])) + 1e-15  # the rounding of the share
+    low[many], high[many] = np.maximum(share - width, 0), np.minimum(share + width, 1)
+    return low, high
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LiftIntervals:
+    """Simultaneous intervals of the lifts in the population; `lift_intervals` makes them."""
+
+    #: The ends of the interval of l(s, y), (|S|, |Y|).
+    low: Floats
+    high: Floats
+    #: The ends of the interval of P(s), (|S|,).
+    p_s_low: Floats
+    p_s_high: Floats
+    #: Per output, whether its lift is 1 whatever the population is: it says nothing about x.
+    is_constant: Bools
+    #: Per output, whether it mixes symbols unevenly: its intervals then take P(x) as known.
+    is_mixed: Bools
+    level: float
+    n_rows: int
+    #: How many pairs (s, x) do not occur in the table.
+    zero_cells: int
+
+    def __repr__(self) -> str:
+        n_s, n_y = self.low.shape
+        return f"<LiftIntervals |S|={n_s} |Y|={n_y} level={self.level} rows={self.n_rows}>"
+
+    @property
+    def note(self) -> str:
+        """What the intervals say, in words."""
+        text = (
+            f"If the table is the whole population the audit is exact. If it is a sample, all "
+            f"{self.low.size} lifts of the population lie in their intervals with confidence "
+            f"{self.level:g}, for a channel that was not chosen with the same rows."
+        )
+        if self.is_mixed.any():
+            text += " Outputs that mix values unevenly take P(x) as known."
+        if self.zero_cells:
+            text += (
+                f" {self.zero_cells} pair(s) of a sensitive and a released value do not occur: "
+                "a sample cannot tell whether they are impossible."
+            )
+        return text
+
+    def leakage(self, criterion: Criterion) -> Leakage:
+        """Return the largest leakage that any lifts and any P(s) in the intervals have, per side.
+
+        Never too low; too high where lifts cannot be at their ends at once.
+
+        Raises
+        ------
+        InvalidInput
+            For a criterion that is not built in: where its leakage is largest is not known.
+        """
+        if not isinstance(criterion, BuiltIn):
+            raise InvalidInput(
+                "the largest leakage in the intervals is known for built-in criteria only; got "
+                f"{type(criterion).__name__}. Compare the ends of the intervals yourself."
+            )
+        open_to_doubt = np.flatnonzero(~self.is_constant)
+        if self.low.shape[0] == 1 or not len(open_to_doubt):
+            return Leakage(0.0, 0.0)
+        low, high = self.low[:, open_to_doubt], self.high[:, open_to_doubt]
+        if criterion.is_box:
+            return Leakage(
+                max(0.0, -float(log_or_minus_inf(low.min()))),
+                max(0.0, float(log_or_minus_inf(high.max()))),
+            )
+        if isinstance(criterion, LDP):
+            return Leakage(0.0, float(_log_ratio(low, high).max()))
+        sides = [self._averaged(criterion, low[:, y], high[:, y]) for y in range(low.shape[1])]
+        return Leakage(max(a for a, _ in sides), max(b for _, b in sides))
+
+    def _averaged(self, criterion: BuiltIn, low: Floats, high: Floats) -> tuple[float, float]:
+        """Return both sides for one output, its lifts and P(s) where the mean is largest."""
+        if isinstance(criterion, AlphaLift):
+            worst, weights = [low, high], [-low, high]
+        else:
+            ends = np.stack([low, high])
+            off = [np.abs(reciprocal(ends) - 1), np.abs(ends - 1)]
+            worst = [np.where(d[0] > d[1], low, high) for d in off]
+            weights = [d.max(axis=0) for d in off]
+        out = []
+        for side in (0, 1):
+            p_s = _heaviest(weights[side], self.p_s_low, self.p_s_high)
+            out.append(float(criterion.leakage(worst[side][:, None], p_s)[side][0]))
+        return out[0], out[1]
+
+    def supports(self, criterion: Criterion) -> bool | None:
+        """Tell whether the bound holds for every population in the intervals.
+
+        None for a criterion that is not built in: it cannot be told.
+
+        Examples
+        --------
+        >>> from lowlift.criteria import LIP
+        >>> joint = Joint.from_counts([[400, 600], [600, 400]])
+        >>> intervals = lift_intervals(joint, Channel.identity(joint))
+        >>> intervals.supports(LIP(0.5)), intervals.supports(LIP(0.3))
+        (True, False)
+        """
+        if not isinstance(criterion, BuiltIn):
+            return None
+        lower, upper = self.leakage(criterion)
+        return lower <= criterion.lower and upper <= criterion.upper
+
+
+def _log_ratio(low: Floats, high: Floats) -> Floats:
+    """Return per output the largest log of high(s) / low(t) over s other than t."""
+    most = np.sort(high, axis=0)[-2:]
+    other = np.where(high == most[1], most[0], most[1])
+    # With ties for the largest the second is as large, so any s may stand for it.
+    ties = (high == most[1]).sum(axis=0) > 1
+    other = np.where(ties, most[1], other)
+    return np.asarray(np.maximum(0.0, (np.log(other) - log_or_minus_inf(low)).max(axis=0)))
+
+
+def _heaviest(values: Floats, low: Floats, high: Floats) -> Floats:
+    """Return the p with low <= p <= high and sum 1 that has the largest mean of the values.
+
+    Only their order matters.
+    """
+    p, left = low.copy(), 1.0 - float(low.sum())
+    for s in np.argsort(-values).tolist():
+        step = min(left, float(high[s] - low[s]))
+        p[s] += step
+        left -= step
+    return p
+
+
+def lift_intervals(joint: Joint, channel: Channel, level: float = 0.95) -> LiftIntervals:
+    """Return intervals that hold all lifts of the population at once, from a sample of its rows.
+
+    An output whose members have equal weights tells the block and no more: P(s|y) is P(s|block),
+    with an interval from the counts of s in the block. Any other output mixes symbols: P(s|y) is
+    ``sum_x P(x|y) P(s|x)``, between the same sums of the ends of the intervals of P(s|x). An output
+    that every x has with one probability has lift 1, whatever the population.
+
+    Parameters
+    ----------
+    joint
+        Counted rows (`Joint.from_counts`).
+    channel
+        P(y | x).
+    level
+        The confidence that all intervals hold together.
+
+    Raises
+    ------
+    InvalidInput
+        For a joint that was not counted, a channel of another X, or a level not between 0 and 1.
+
+    Guarantee
+        Under independent draws of rows and a channel fixed before they were drawn, all lifts lie
+        in their intervals with probability `level` at least, for every population and size; for
+        outputs that mix symbols unevenly, given that P(x) is as in the table. A channel designed
+        on the same rows was chosen for its small lifts: the intervals are then optimistic. A pair
+        (s, x) that does not occur has the lower end 0.
+
+    Cost
+        O(|S| times the channel's positive weights), and one inverse beta function per interval end.
+
+    Examples
+    --------
+    >>> joint = Joint.from_counts([[40, 60], [60, 40]])
+    >>> found = lift_intervals(joint, Channel.identity(joint))
+    >>> found.low.round(2), found.high.round(2)
+    (array([[0.48, 0.81],
+           [0.81, 0.48]]), array([[1.27, 1.73],
+           [1.73, 1.27]]))
+    """
+    return _Plan(_counted(joint, channel), channel).intervals(check_level(level))
+
+
+def _counted(joint: Joint, channel: Channel) -> Floats:
+    check_pair(joint, channel)
+    if not joint.is_counted:
+        raise InvalidInput(
+            "intervals need counted rows; this joint was made of probabilities. "
+            "Use Joint.from_counts."
+        )
+    return joint.counts.astype(np.float64)
+
+
+class _Plan:
+    """Which blocks of symbols need an interval of P(s | block), each once, and who uses them.
+
+    Output y uses the blocks ``numbers[starts[y]:starts[y + 1]]`` with those `shares`.
+    """
+
+    def __init__(self, counts: Floats, channel: Channel) -> None:
+        self.counts = counts
+        self.constant, self.mixed = np.zeros((2, channel.n_y), np.bool_)
+        mass = counts.sum(axis=0)
+        found: dict[tuple[int, ...], int] = {}
+        numbers, shares, starts = list[int](), list[float](), [0]
+        for y in range(channel.n_y):
+            members, weights = channel.atom(y)
+            self.mixed[y] = min(weights) < max(weights)
+            if self.mixed[y]:
+                part = mass[members] * np.array(weights, np.float64)
+                numbers += [found.setdefault((x,), len(found)) for x in members]
+                shares += (part / part.sum()).tolist()
+            elif len(members) == channel.n_x:
+                self.constant[y] = True
+            else:
+                numbers.append(found.setdefault(tuple(sorted(members)), len(found)))
+                shares.append(1.0)
+            starts.append(len(numbers))
+        self.numbers, self.shares = np.array(numbers, np.int64), np.array(shares)
+        self.starts = np.array(starts[:-1])
+        columns = [counts[:, list(block)].sum(axis=1) for block in found]
+        self.hits = np.stack(columns, axis=1) if columns else np.zeros((len(counts), 0))
+
+    def intervals(self, level: float, factor: float = 1.0) -> LiftIntervals:
+        """Return the intervals for `factor` times the counts."""
+        n_s, n_y = len(self.counts), len(self.constant)
+        # Of two values of S one interval is the mirror of the other: both hold or neither.
+        per_block = 1 if n_s == 2 else n_s
+        error = (1 - level) / (per_block * (self.hits.shape[1] + 1))
+        rows = self.counts.sum() * factor
+        low, high = np.ones((2, n_s, n_y))
+        p_low, p_high = np.ones((2, n_s))
+        if n_s > 1:
+            p_low, p_high = clopper_pearson(self.counts.sum(axis=1) * factor, rows, error)
+            hits = self.hits * factor
+            ends = clopper_pearson(hits, hits.sum(axis=0), error)
+            told = ~self.constant
+            if told.any():
+                low[:, told], high[:, told] = (self._mix(end)[:, told] for end in ends)
+                low[:, told] /= p_high[:, None]
+                high[:, told] /= p_low[:, None]
+        for array in (low, high, p_low, p_high):
+            array.flags.writeable = False
+        return LiftIntervals(
+            low,
+            high,
+            p_low,
+            p_high,
+            self.constant,
+            self.mixed,
+            level,
+            int(rows),
+            int((self.counts == 0).sum()),
+        )
+
+    def _mix(self, ends: Floats) -> Floats:
+        """Return the ends of P(s|y) from those of P(s|block), (|S|, |Y|); 0 where constant."""
+        terms = ends[:, self.numbers] * self.shares
+        # An output without blocks would take over the next one's: a column of zeros ends the sums.
+        padded = np.concatenate([terms, np.zeros((len(ends), 1))], axis=1)
+        sums = np.add.reduceat(padded, self.starts, axis=1)
+        return np.minimum(sums, 1.0)
+
+
+def smallest_sample(
+    joint: Joint, channel: Channel, criterion: Criterion, level: float = 0.95
+) -> int | None:
+    """Return about how many rows with the same shares would support the bound.
+
+    None when no number up to 2**50 would: a lift is at its bound, or beyond it, or the bound on
+    small lifts is met by pairs (s, x) that do not occur.
+
+    Parameters
+    ----------
+    joint, channel, level
+        As for `lift_intervals`.
+    criterion
+        A built-in criterion.
+
+    Cost
+        That of `lift_intervals`, up to 60 times.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import LIP
+    >>> joint = Joint.from_counts([[4, 6], [6, 4]])
+    >>> smallest_sample(joint, Channel.identity(joint), LIP(0.5))
+    615
+    """
+    plan = _Plan(_counted(joint, channel), channel)
+    rows = float(plan.counts.sum())
+    check_level(level)
+
+    def suffices(factor: float) -> bool:
+        lower, upper = plan.intervals(level, factor).leakage(criterion)
+        return lower <= criterion.lower and upper <= criterion.upper
+
+    if suffices(1.0):
+        return int(rows)
+    enough = 2.0
+    while not suffices(enough):
+        enough *= 2
+        if enough * rows > _MOST_ROWS:
+            return None
+    short = enough / 2
+    for _ in range(6):  # to about one percent
+        middle = (enough + short) / 2
+        enough, short = (middle, short) if suffices(middle) else (enough, middle)
+    return math.ceil(enough * rows)
