@@ -150,11 +150,35 @@ def test_a_cancelled_search_says_so_and_a_slider_goes_on(visit, long_table):
     choose(page, "s", "Sensitive")
     choose(page, "x", "Publish")
     working = page.locator("#result > .working")
+    expect(working).to_contain_text("no release can keep more than")
     working.get_by_role("button", name="Cancel").click()
     expect(working).to_contain_text("Cancelled")
     expect(working.get_by_role("button", name="Cancel")).to_be_hidden()
     page.get_by_label("How to randomise or merge").select_option("subset-merging")
     expect(badge(page)).to_be_visible()
+
+
+def test_cancel_counts_though_the_search_ends_before_the_server_hears_of_it(visit, long_table):
+    page = visit.page
+    visit.go("/")
+    upload_file(page, long_table)
+    page.get_by_label("How to randomise or merge").select_option("random-response")
+    choose(page, "s", "Sensitive")
+    choose(page, "x", "Publish")
+    working = page.locator("#result > .working")
+    expect(working).to_contain_text("no release can keep more than")
+    job = re.search(r"/jobs/([^/]+)/", working.get_attribute("data-events"))[1]
+    held = []
+    page.route("**/jobs/*/cancel", lambda route: held.append(route))
+    with page.expect_request("**/jobs/*/cancel"):
+        working.get_by_role("button", name="Cancel").click()
+    token = {"token": page.locator("input[name=token]").first.input_value()}
+    visit.client.post(f"/jobs/{job}/stop", data=token)
+    events = visit.client.get(f"/jobs/{job}/events").text
+    assert events.endswith("event: done\ndata: -\n\n")
+    held[0].continue_()
+    expect(working).to_contain_text("Cancelled")
+    expect(badge(page)).to_have_count(0)
 
 
 def test_three_settings_side_by_side(chosen):

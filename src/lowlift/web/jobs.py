@@ -50,7 +50,8 @@ class Job:
         self, function: Callable[..., Any], *arguments: Any, folder: Path | None = None
     ) -> None:
         self.id = secrets.token_urlsafe(12)
-        #: "running", then "done", "refused" (see `error`), "failed" or "cancelled".
+        #: "running", then "done", "refused" (see `error`), "failed", "cancelled" by a user, or
+        #: "abandoned": no page listened.
         self.state = "running"
         self.steps: list[Any] = []
         self.result: Any = None
@@ -81,7 +82,7 @@ class Job:
     def is_to_be_repeated(self) -> bool:
         """Whether asking again starts it anew; a failure is shown for a while first."""
         is_over = time.monotonic() - self.ended > _SHOWN
-        return self.state == "cancelled" or (self.state == "failed" and is_over)
+        return self.state in {"cancelled", "abandoned"} or (self.state == "failed" and is_over)
 
     @property
     def seconds(self) -> float:
@@ -110,10 +111,10 @@ class Job:
         with contextlib.suppress(OSError, ValueError):
             self._pipe.send("stop")
 
-    def cancel(self) -> None:
+    def cancel(self, state: str = "cancelled") -> None:
         """End the process; there is no result."""
         if self.is_running:
-            self._settle("cancelled", None, "This work was cancelled.")
+            self._settle(state, None, f"this work was {state}.")
         if self._process.pid is not None:
             self._process.terminate()
 

@@ -310,6 +310,7 @@ async def _stream(job: Job) -> AsyncIterator[str]:
             await asyncio.sleep(_PAUSE)
         if job.state == "cancelled":
             yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+        # An abandoned job has a page after all, which was late to listen: it asks again.
         yield f"event: {'end' if job.state == 'cancelled' else 'done'}\ndata: -\n\n"
     finally:
         job.listeners -= 1
@@ -323,8 +324,8 @@ async def end(identity: str, verb: str, session: InSession, token: Token) -> Res
     job = session.by_id(identity)
     if verb == "stop":
         job.stop()
-    elif verb == "cancel":
-        job.cancel()
-    else:
+        return Response(status_code=204)
+    if verb != "cancel":
         raise HTTPException(404)
-    return Response(status_code=204)
+    job.cancel()
+    return HTMLResponse(show("cancelled.html"))

@@ -17,7 +17,7 @@ from lowlift.web.settings import Setting
 
 _MOST_JOBS, _MOST_RUNNING, _MOST_SESSIONS = 48, 8, 32
 #: States of jobs that wrote nothing.
-_NOTHING_MADE = frozenset({"refused", "failed", "cancelled"})
+_NOTHING_MADE = frozenset({"refused", "failed", "cancelled", "abandoned"})
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def _sweep(jobs: Iterable[Job], grace: float) -> None:
     now = time.monotonic()
     for job in jobs:
         if job.is_running and not job.listeners and now - job.last_seen > grace:
-            job.cancel()
+            job.cancel("abandoned")
 
 
 def _is_about(key: Hashable, table: str) -> bool:
