@@ -169,7 +169,7 @@ def test_cancel_counts_though_the_search_ends_before_the_server_hears_of_it(visi
     expect(working).to_contain_text("no release can keep more than")
     job = re.search(r"/jobs/([^/]+)/", working.get_attribute("data-events"))[1]
     held = []
-    page.route("**/jobs/*/cancel", lambda route: held.append(route))
+    page.route("**/jobs/*/cancel", lambda route: held.append(route))  # noqa: PLW0108 (needs a function)
     with page.expect_request("**/jobs/*/cancel"):
         working.get_by_role("button", name="Cancel").click()
     token = {"token": page.locator("input[name=token]").first.input_value()}

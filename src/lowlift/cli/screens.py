@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lowlift.guarantees import MORE_TIME, stopped_note
-from lowlift.rounding import at_most, ceiling, floor
-from lowlift.wording import counted, shown
+from lowlift.guarantees import MORE_TIME, Ends, limited, measured, stopped_note
+from lowlift.report.limits import TOO_SMALL, is_too_small, never_together, sample_note
+from lowlift.wording import shown
 
 if TYPE_CHECKING:
     from lowlift.audit import Audit
@@ -85,30 +85,16 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def times(leakage: float) -> str:
-    """Return e**leakage as a factor, rounded up: it is said that no lift is larger."""
-    return at_most(leakage) if leakage < math.inf else "any number of"
+def word(is_satisfied: bool) -> str:
+    """Return the verdict in a word."""
+    return "holds" if is_satisfied else "DOES NOT HOLD"
 
 
 def _verdict(audit: "Audit") -> str:
-    word = "holds" if audit.is_satisfied else "DOES NOT HOLD"
-    return f"{audit.criterion} {word}: {_words(audit)}"
-
-
-def _words(audit: "Audit") -> str:
-    start = "seeing a published value"
-    more, less = times(audit.max_lift_leakage), times(audit.min_lift_leakage)
-    if math.isinf(audit.min_lift_leakage):
-        return f"{start} can make a sensitive value {more} times as likely, or rule it out."
-    if not audit.is_satisfied:
-        return (
-            f"{start} can make a sensitive value up to {more} times as likely, or as little as "
-            f"1/{less} times as likely."
-        )
-    return (
-        f"{start} makes no sensitive value more than {more} times as likely, or less than "
-        f"1/{less} times as likely."
-    )
+    ends = Ends(audit.min_lift_leakage, audit.max_lift_leakage)
+    is_limited = audit.is_satisfied and math.isfinite(ends.lower)
+    lifts = limited(ends) if is_limited else measured(audit.lift.min(), audit.lift.max())
+    return f"{audit.criterion} {word(audit.is_satisfied)}: {lifts}."
 
 
 def audit_data(audit: "Audit") -> dict[str, Any]:
@@ -141,27 +127,17 @@ def _bins_from_data(spec: "Spec") -> None:
         typer.echo(f"The bins of {names} were taken from the data, as asked for.")
 
 
-def _sample(intervals: "LiftIntervals", audit: "Audit", rows: int) -> None:
+def _sample(intervals: "LiftIntervals", audit: "Audit") -> None:
     """Print what to know if the table is a sample."""
-    low, high = float(intervals.low.min()), float(intervals.high.max())
-    typer.echo(
-        f"Exact if the table is the population. If its {rows:,} rows are a sample, the lifts lie "
-        f"between {floor(low)} and {ceiling(high)} (95%, all at once)."
-    )
+    typer.echo(sample_note(intervals))
     if intervals.zero_cells:
-        pairs = f"{counted(intervals.zero_cells, 'pair')} of a sensitive and a released value"
-        never = f"never {'occurs' if intervals.zero_cells == 1 else 'occur'} together"
-        typer.echo(
-            f"{pairs} {never}: publishing such a value as it is rules the sensitive one out."
-        )
+        typer.echo(never_together(intervals.zero_cells))
     warn(sample_warnings(intervals, audit))
 
 
 def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
     """Return what to know if the table is a sample; printed, and in what ``--json`` prints."""
-    if audit.is_satisfied and not intervals.supports(audit.criterion):
-        return ["as a sample the table is too small to support the bound."]
-    return []
+    return [TOO_SMALL] if is_too_small(intervals, audit) else []
 
 
 def audit_screen(found: "TableAudit") -> None:
@@ -173,8 +149,8 @@ def audit_screen(found: "TableAudit") -> None:
     typer.echo(_verdict(audit))
     _bins_from_data(spec)
     for name, part in found.columns:
-        typer.echo(f"  {name} alone: {'holds' if part.is_satisfied else 'DOES NOT HOLD'}")
-    _sample(found.intervals, audit, spec.rows)
+        typer.echo(f"  {name} alone: {word(part.is_satisfied)}")
+    _sample(found.intervals, audit)
     _extreme(audit)
     typer.echo(THREATS)
 
@@ -241,7 +217,7 @@ def design_screen(made: "Design") -> None:
     facts(lines)
     _stopped(certificate)
     _bins_from_data(spec)
-    _sample(made.intervals, audit, spec.rows)
+    _sample(made.intervals, audit)
     typer.echo(THREATS)
 
 

@@ -83,7 +83,7 @@ def _audit_releases(files: list[str], json: bool) -> None:
             }
         )
     else:
-        word = "holds" if found.is_satisfied else "DOES NOT HOLD"
+        word = screens.word(found.is_satisfied)
         typer.echo(f"{len(releases)} releases together: {releases[0].criterion} {word}.")
         typer.echo(
             f"{found.violations:,} of {found.n_outputs:,} joint outputs break it; leakage "

@@ -19,13 +19,7 @@ def inspect(session: Session, key: str) -> Job:
 
 
 async def answered(session: Session, setting: Setting) -> Job:
-    """Return the job that answers a setting, or the one that it waits for.
-
-    Raises
-    ------
-    LowliftError
-        When something in the setting is wrong.
-    """
+    """Return the job that answers a setting, or the one that it waits for."""
     table = session.table(setting.table)
     asked, bound = setting.asked(), setting.bound()
     counted = session.job(
@@ -104,13 +98,7 @@ def progress_of(job: Job) -> str:
 
 
 async def finished(session: Session, setting: Setting) -> work.Answer:
-    """Return the answer to a setting.
-
-    Raises
-    ------
-    InvalidInput
-        When there is none yet.
-    """
+    """Return the answer to a setting, which must be there."""
     job = await answered(session, setting)
     if not isinstance(job.result, work.Answer):
         raise InvalidInput("look at the result first; then it can be drawn.")
