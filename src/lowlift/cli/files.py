@@ -171,19 +171,7 @@ def tradeoff(
     if json:
         screens.print_json([asdict(point) for point in points])
         return
-    rows = [
-        (
-            *(point.mechanism, f"{point.split:g}", f"{point.epsilon:g}", f"{point.nmi:.4f}"),
-            *(f"{point.min_lift_leakage:.3f}", f"{point.max_lift_leakage:.3f}"),
-        )
-        for point in points
-    ]
-    head = ("mechanism", "split", "ε", "NMI", "leakage below", "leakage above")
-    screens.table(head, rows)
-    typer.echo("Leakage in nats: minus the log of the smallest lift, the log of the largest.")
-    note = screens.curve_note(points, time_limit)
-    if note is not None:
-        typer.echo(note)
+    screens.curve_screen(points, time_limit)
     typer.echo(f"Wrote {out}.")
     pages.say()
 

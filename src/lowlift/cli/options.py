@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command whose parameters of a record's type are replaced by the record's fields."""
-    parameters, records = [], {}
+    parameters, records = list[inspect.Parameter](), dict[str, Any]()
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        kind = parameter.annotation
+        kind: Any = parameter.annotation
+        found = [parameter]
         if is_dataclass(kind):
             records[parameter.name] = kind
-            found = inspect.signature(kind, eval_str=True).parameters.values()
-        else:
-            found = [parameter]
+            found = list(inspect.signature(kind, eval_str=True).parameters.values())
         parameters += [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in found]
 
     @functools.wraps(command)

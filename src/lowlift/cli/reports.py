@@ -114,7 +114,8 @@ def report(
     from lowlift.workflow import read_curve, read_receipt, report_of
 
     read = [path for path in (release, receipt, curve) if path is not None]
-    pages = Pages(o.Output(*((None, out) if public else (out, None)), force), *read)
+    asked = o.Output(None if public else out, out if public else None, force)
+    pages = Pages(asked, *read)
     found = Release.from_json(release)
     published = None if receipt is None else read_receipt(receipt)
     # The public form has no curve.

@@ -236,14 +236,21 @@ def _stopped(certificate: "Certificate | None") -> None:
         typer.echo(note)
 
 
-def curve_note(points: "Sequence[Point]", time_limit: float) -> str | None:
-    """Return a sentence on the searches of a curve that were stopped; None when none was."""
-    count = sum(point.is_stopped for point in points)
-    if not count:
-        return None
-    longer = TIME_LIMIT.format(seconds=max(1, math.ceil(3 * time_limit)))
-    stopped = f"{count} of {len(points)} searches stopped after {time_limit:.3g} s."
-    return f"{stopped} {MORE_TIME} try {longer}."
+def curve_screen(points: "Sequence[Point]", time_limit: float) -> None:
+    """Print the points of a curve, and how many searches were stopped."""
+    rows = [
+        (
+            *(point.mechanism, f"{point.split:g}", f"{point.epsilon:g}", f"{point.nmi:.4f}"),
+            *(f"{point.min_lift_leakage:.3f}", f"{point.max_lift_leakage:.3f}"),
+        )
+        for point in points
+    ]
+    table(("mechanism", "split", "ε", "NMI", "leakage below", "leakage above"), rows)
+    typer.echo("Leakage in nats: minus the log of the smallest lift, the log of the largest.")
+    if count := sum(point.is_stopped for point in points):
+        longer = TIME_LIMIT.format(seconds=max(1, math.ceil(3 * time_limit)))
+        stopped = f"{count} of {len(points)} searches stopped after {time_limit:.3g} s."
+        typer.echo(f"{stopped} {MORE_TIME} try {longer}.")
 
 
 def receipt_screen(receipt: "Receipt") -> None:
@@ -277,7 +284,17 @@ def release_screen(encoded: "Encoded") -> None:
     """Print a release as it is published: its audit, and what each output mixes."""
     release = encoded.release
     typer.echo(_verdict(release.audit))
-    facts(release_lines(encoded))
+    lines = [
+        ("mechanism", release.mechanism or "(not said)"),
+        ("published as", encoded.name),
+        ("values of S, X, Y", f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"),
+        ("information kept (NMI)", f"{release.audit.nmi:.4f}"),
+        ("rows changed", f"{encoded.share_changed:.1%}"),
+        ("fingerprint", release.fingerprint[:16]),
+    ]
+    if release.certificate is not None:
+        lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
+    facts(lines)
     _stopped(release.certificate)
     p_x_given_y, audit = release.p_x_given_y, release.audit
     rows = []
@@ -322,22 +339,6 @@ def release_data(encoded: "Encoded") -> dict[str, Any]:
     data |= {"encoding": encoded.name, "share_changed": encoded.share_changed}
     data |= stopped_data(release.certificate)
     return data | {"sizes": sizes, "fingerprint": release.fingerprint, "channel": outputs}
-
-
-def release_lines(encoded: "Encoded") -> list[tuple[str, str]]:
-    """Return a release's numbers, a line each."""
-    release = encoded.release
-    lines = [
-        ("mechanism", release.mechanism or "(not said)"),
-        ("published as", encoded.name),
-        ("values of S, X, Y", f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"),
-        ("information kept (NMI)", f"{release.audit.nmi:.4f}"),
-        ("rows changed", f"{encoded.share_changed:.1%}"),
-        ("fingerprint", release.fingerprint[:16]),
-    ]
-    if release.certificate is not None:
-        lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
-    return lines
 
 
 def estimate_screen(found: "TableEstimate") -> None:

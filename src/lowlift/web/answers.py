@@ -3,7 +3,7 @@
 from lowlift.errors import InvalidInput, LowliftError
 from lowlift.web import work
 from lowlift.web.jobs import Job
-from lowlift.web.pages import search_svg, show
+from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import Setting
 from lowlift.web.words import message_of
@@ -93,8 +93,7 @@ def progress_of(job: Job) -> str:
     """Return how far a job is."""
     last = job.steps[-1] if job.steps else None
     kind = {4: "search", 3: "compiling"}.get(len(last or ()), "")
-    chart = search_svg(job.steps) if kind == "search" else ""
-    return show("progress.html", job=job, last=last, kind=kind, chart=chart)
+    return show("progress.html", job=job, last=last, kind=kind)
 
 
 async def finished(session: Session, setting: Setting) -> work.Answer:
