@@ -7,7 +7,7 @@ users see the fields as options, at the record's place in the signature.
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +24,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         kind: Any = parameter.annotation
         found = [parameter]
-        if is_dataclass(kind):
+        if hasattr(kind, "__dataclass_fields__"):
             records[parameter.name] = kind
             found = list(inspect.signature(kind, eval_str=True).parameters.values())
         parameters += [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in found]

@@ -30,6 +30,11 @@ _PATIENCE = 0.5
 _PAUSES = (0.05, 0.3, 1.0)
 #: Seconds that a failure is shown before the work is tried again.
 _SHOWN = 10.0
+#: What a page says of work that was ended, by its state.
+_ENDED = {
+    "cancelled": "this work was cancelled.",
+    "abandoned": "this work was ended, as no page waited for it. Start it again.",
+}
 #: Progress kept for the chart of a search.
 _MOST_STEPS = 400
 
@@ -114,7 +119,7 @@ class Job:
     def cancel(self, state: str = "cancelled") -> None:
         """End the process; there is no result."""
         if self.is_running:
-            self._settle(state, None, f"this work was {state}.")
+            self._settle(state, None, _ENDED[state])
         if self._process.pid is not None:
             self._process.terminate()
 
