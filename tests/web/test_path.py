@@ -43,23 +43,23 @@ def test_a_preview_of_sizes_and_the_raw_verdict_comes_with_the_columns(chosen):
     expect(chosen.page.get_by_role("row", name="zip text, 5 values")).to_be_visible()
 
 
+def moved(page, label, name, value):
+    """Move a slider; return the line beside it once it tells of this very setting."""
+    slide(page, label, value)
+    expect(page).to_have_url(re.compile(rf"&{name}={value}(&|$)"))
+    expect(kept(page)).to_contain_text("kept")
+    return kept(page).inner_text()
+
+
 def test_a_slider_changes_the_verdict(chosen):
     page = chosen.page
-    slide(page, "Budget ε", 8)
+    loose = moved(page, "Budget ε", "epsilon", 8)
     expect(page.locator("#epsilon-shown")).to_have_text("8.00")
-    expect(kept(page)).to_contain_text("kept")
-    loose = kept(page).inner_text()
-    slide(page, "Budget ε", 0.05)
-    expect(kept(page)).not_to_have_text(loose)
-    expect(kept(page)).to_contain_text("kept")
-    assert percent(kept(page).inner_text()) < percent(loose)
-    tight = kept(page).inner_text()
-    slide(page, "Budget ε", 2)
-    expect(kept(page)).not_to_have_text(tight)
-    expect(kept(page)).to_contain_text("kept")
-    middle = kept(page).inner_text()
-    slide(page, "λ, the lower", 0.95)
-    expect(kept(page)).not_to_have_text(middle)
+    tight = moved(page, "Budget ε", "epsilon", 0.05)
+    assert percent(tight) < percent(loose)
+    middle = moved(page, "Budget ε", "epsilon", 2)
+    assert middle != tight
+    assert moved(page, "λ, the lower", "split", 0.95) != middle
 
 
 def percent(line):

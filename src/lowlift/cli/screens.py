@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lowlift.guarantees import MORE_TIME, Ends, limited, measured, stopped_note
-from lowlift.report.limits import TOO_SMALL, is_too_small, never_together, sample_note
 from lowlift.wording import shown
 
 if TYPE_CHECKING:
@@ -129,15 +128,19 @@ def _bins_from_data(spec: "Spec") -> None:
 
 def _sample(intervals: "LiftIntervals", audit: "Audit") -> None:
     """Print what to know if the table is a sample."""
-    typer.echo(sample_note(intervals))
+    from lowlift.report import limits
+
+    typer.echo(limits.sample_note(intervals))
     if intervals.zero_cells:
-        typer.echo(never_together(intervals.zero_cells))
+        typer.echo(limits.never_together(intervals.zero_cells))
     warn(sample_warnings(intervals, audit))
 
 
 def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
     """Return what to know if the table is a sample; printed, and in what ``--json`` prints."""
-    return [TOO_SMALL] if is_too_small(intervals, audit) else []
+    from lowlift.report import limits
+
+    return [limits.TOO_SMALL] if limits.is_too_small(intervals, audit) else []
 
 
 def audit_screen(found: "TableAudit") -> None:
