@@ -113,13 +113,15 @@ def limited(ends: Ends) -> str:
 
 
 def measured(low: float, high: float) -> str:
-    """Return what lifts from `low` to `high` mean.
+    """Return what lifts from `low` to `high` mean, rounded outward.
 
     Examples
     --------
-    >>> measured(0.296, 3.1), measured(0.0, 3.1).rpartition(", ")[2]
-    ('seeing a published value can make a sensitive value 3.1 times as likely as it was, or reduce \
-it to 0.296 times', 'or rule it out')
+    >>> print(measured(0.25, 2.5))
+    seeing a published value can make a sensitive value 2.5 times as likely as it was, or reduce \
+it to 0.25 times
+    >>> measured(0.0, 2.5).rpartition(", ")[2]
+    'or rule it out'
     """
     less = "rule it out" if low == 0 else f"reduce it to {floor(low)} times"
     more = f"make a sensitive value {ceiling(high)} times as likely as it was"
