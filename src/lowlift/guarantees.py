@@ -99,13 +99,33 @@ times as likely as it was'
     if not isinstance(criterion, BuiltIn):
         return f"what a published value tells satisfies {criterion}"
     ends = ends_of(criterion)
-    if ends == Ends(0, 0):
-        return "seeing a published value tells nothing about the sensitive values"
     if math.isinf(criterion.lower) and math.isinf(criterion.upper):
         return "nothing is bounded"
-    if words := _factors(ends):
-        return f"seeing a published value makes no sensitive value {words} as likely as it was"
-    return _on_average(criterion)
+    return limited(ends) if _factors(ends) else _on_average(criterion)
+
+
+def limited(ends: Ends) -> str:
+    """Return that lifts stay within ends, of which one is finite, as promised or as measured."""
+    if ends == Ends(0, 0):
+        return "seeing a published value tells nothing about the sensitive values"
+    words = _factors(ends)
+    return f"seeing a published value makes no sensitive value {words} as likely as it was"
+
+
+def measured(low: float, high: float) -> str:
+    """Return what lifts from `low` to `high` mean, rounded outward.
+
+    Examples
+    --------
+    >>> print(measured(0.25, 2.5))
+    seeing a published value can make a sensitive value 2.5 times as likely as it was, or reduce \
+it to 0.25 times
+    >>> measured(0.0, 2.5).rpartition(", ")[2]
+    'or rule it out'
+    """
+    less = "rule it out" if low == 0 else f"reduce it to {floor(low)} times"
+    more = f"make a sensitive value {ceiling(high)} times as likely as it was"
+    return f"seeing a published value can {more}, or {less}"
 
 
 def is_empty(criterion: Criterion) -> bool:

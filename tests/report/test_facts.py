@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import lowlift as ll
+from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.encodings import encode
 from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.figures.lifts import arranged
 from lowlift.guarantees import closeness, ends_of
 from lowlift.report import Report, page
-from lowlift.report.lifts import arranged
 from lowlift.report.outputs import shares_after, shares_before
-from lowlift.report.tradeoffs import epsilon_of, split_of
 from lowlift.workflow import (
     Asked,
     Options,

@@ -18,8 +18,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory) -> Iterator[Server]:
-    """A server with a password, so that every test can have its own session."""
+    """A server with a password, so that every test can have its own session; it has compiled."""
     running = Server(tmp_path_factory.mktemp("server"))
+    with running.client() as first, first.stream("GET", "/compiling") as events:
+        assert "event: done" in events.iter_lines()  # tests do not wait for the compiler
     yield running
     running.stop()
 

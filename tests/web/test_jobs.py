@@ -300,6 +300,15 @@ def test_a_closed_tab_ends_its_job(server, visit, client, long_table):
     until(lambda: not running & workers(server))
 
 
+def test_a_page_that_is_late_to_listen_asks_again(server, client, long_table):
+    others = workers(server)
+    _, job = search(client, long_table)
+    until(lambda: not workers(server) - others)  # ended: no page listened
+    events = client.get(f"/jobs/{job}/events").text
+    assert "Cancelled" not in events
+    assert events.endswith("event: done\ndata: -\n\n")
+
+
 def test_a_killed_process_is_reported_and_the_server_stays_up(server, visit, client, long_table):
     others = workers(server)
     page, _ = search(client, long_table)
@@ -320,7 +329,8 @@ def test_work_of_another_session_is_not_there(server, client, long_table):
         assert other.post(f"/jobs/{job}/cancel", data={"token": token}).status_code == 422
     token = token_of(page)
     assert client.post(f"/jobs/{job}/odd", data={"token": token}).status_code == 404
-    assert client.post(f"/jobs/{job}/cancel", data={"token": token}).status_code == 204
+    answer = client.post(f"/jobs/{job}/cancel", data={"token": token})
+    assert "Cancelled" in answer.text
 
 
 def test_too_much_at_once_is_refused(client, long_table):

@@ -43,23 +43,23 @@ def test_a_preview_of_sizes_and_the_raw_verdict_comes_with_the_columns(chosen):
     expect(chosen.page.get_by_role("row", name="zip text, 5 values")).to_be_visible()
 
 
+def moved(page, label, name, value):
+    """Move a slider; return the line beside it once it tells of this very setting."""
+    slide(page, label, value)
+    expect(page).to_have_url(re.compile(rf"&{name}={value}(&|$)"))
+    expect(kept(page)).to_contain_text("kept")
+    return kept(page).inner_text()
+
+
 def test_a_slider_changes_the_verdict(chosen):
     page = chosen.page
-    slide(page, "Budget ε", 8)
+    loose = moved(page, "Budget ε", "epsilon", 8)
     expect(page.locator("#epsilon-shown")).to_have_text("8.00")
-    expect(kept(page)).to_contain_text("kept")
-    loose = kept(page).inner_text()
-    slide(page, "Budget ε", 0.05)
-    expect(kept(page)).not_to_have_text(loose)
-    expect(kept(page)).to_contain_text("kept")
-    assert percent(kept(page).inner_text()) < percent(loose)
-    tight = kept(page).inner_text()
-    slide(page, "Budget ε", 2)
-    expect(kept(page)).not_to_have_text(tight)
-    expect(kept(page)).to_contain_text("kept")
-    middle = kept(page).inner_text()
-    slide(page, "λ, the lower", 0.95)
-    expect(kept(page)).not_to_have_text(middle)
+    tight = moved(page, "Budget ε", "epsilon", 0.05)
+    assert percent(tight) < percent(loose)
+    middle = moved(page, "Budget ε", "epsilon", 2)
+    assert middle != tight
+    assert moved(page, "λ, the lower", "split", 0.95) != middle
 
 
 def percent(line):
@@ -150,11 +150,35 @@ def test_a_cancelled_search_says_so_and_a_slider_goes_on(visit, long_table):
     choose(page, "s", "Sensitive")
     choose(page, "x", "Publish")
     working = page.locator("#result > .working")
+    expect(working).to_contain_text("no release can keep more than")
     working.get_by_role("button", name="Cancel").click()
     expect(working).to_contain_text("Cancelled")
     expect(working.get_by_role("button", name="Cancel")).to_be_hidden()
     page.get_by_label("How to randomise or merge").select_option("subset-merging")
     expect(badge(page)).to_be_visible()
+
+
+def test_cancel_counts_though_the_search_ends_before_the_server_hears_of_it(visit, long_table):
+    page = visit.page
+    visit.go("/")
+    upload_file(page, long_table)
+    page.get_by_label("How to randomise or merge").select_option("random-response")
+    choose(page, "s", "Sensitive")
+    choose(page, "x", "Publish")
+    working = page.locator("#result > .working")
+    expect(working).to_contain_text("no release can keep more than")
+    job = re.search(r"/jobs/([^/]+)/", working.get_attribute("data-events"))[1]
+    held = []
+    page.route("**/jobs/*/cancel", lambda route: held.append(route))  # noqa: PLW0108 (needs a function)
+    with page.expect_request("**/jobs/*/cancel"):
+        working.get_by_role("button", name="Cancel").click()
+    token = {"token": page.locator("input[name=token]").first.input_value()}
+    visit.client.post(f"/jobs/{job}/stop", data=token)
+    events = visit.client.get(f"/jobs/{job}/events").text
+    assert events.endswith("event: done\ndata: -\n\n")
+    held[0].continue_()
+    expect(working).to_contain_text("Cancelled")
+    expect(badge(page)).to_have_count(0)
 
 
 def test_three_settings_side_by_side(chosen):

@@ -5,8 +5,6 @@ import typer
 from lowlift.cli import compiling, demo, explain, files, paper, reports, tables, web
 from lowlift.version import __version__
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="lowlift",
     help="Publish data X while bounding how much it reveals of sensitive S.",

@@ -7,8 +7,6 @@ from typing import Any
 
 from lowlift.kernels.compilation import observe
 
-__all__ = ["shown"]
-
 
 @contextmanager
 def shown() -> Iterator[None]:

@@ -8,8 +8,6 @@ import typer
 
 from lowlift.cli import options as o
 
-__all__ = ["demo"]
-
 
 def demo(
     out: Annotated[

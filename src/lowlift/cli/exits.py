@@ -16,8 +16,6 @@ from lowlift.cli.words import ADVICE
 from lowlift.errors import BoundViolated, LowliftError
 from lowlift.version import __version__
 
-__all__ = ["run"]
-
 _BOUND, _INPUT, _INTERNAL, _PIPE = 1, 2, 70, 128 + signal.SIGPIPE
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 

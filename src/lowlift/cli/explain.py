@@ -6,8 +6,6 @@ import typer
 
 from lowlift.cli import options as o
 
-__all__ = ["explain"]
-
 
 def explain(
     topic: Annotated[

@@ -9,8 +9,6 @@ import typer
 from lowlift.cli import options as o
 from lowlift.cli.reports import Pages
 
-__all__ = ["estimate", "key", "show", "tradeoff", "verify"]
-
 key = typer.Typer(help="Keys for draws that repeat.", no_args_is_help=True)
 
 
@@ -98,7 +96,7 @@ def estimate(
 
 
 def show(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="From lowlift design.")],
+    release: o.ReleaseFile,
     json: o.Json = False,
 ) -> None:
     """Show a release: the channel that is published, what it merges or mixes, and its audit."""
@@ -113,7 +111,9 @@ def show(
         screens.release_screen(found)
 
 
+@o.grouped
 def tradeoff(
+    *,
     source: o.Source,
     sensitive: o.Sensitive,
     released: o.Released,
@@ -129,8 +129,7 @@ def tradeoff(
     ),
     split: Annotated[str, typer.Option(help="Shares of the lower side, e.g. 0.5,0.65.")] = "0.5",
     alpha: o.Alpha = None,
-    bins: o.Bin = None,
-    missing: o.Missing = "value",
+    reading: o.Reading,
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
     report: o.ReportFile = None,
@@ -153,10 +152,10 @@ def tradeoff(
     if out.suffix not in {".csv", ".svg", ".png"}:
         raise InvalidInput(f"a curve is written as .csv, .svg or .png; got {out.name!r}.")
     refuse_existing(out, force=force, source=source)
-    pages = Pages(report, None, out, force=force, source=source)
+    pages = Pages(o.Output(report, force=force), out, source=source)
     epsilons, splits = parse_numbers(epsilon, "epsilon"), parse_numbers(split, "split")
     loosest = max(bounds_of(criterion, epsilons, splits, alpha), key=lambda bound: bound.epsilon)
-    asked = o.asked_of(sensitive, released, bins, missing)
+    asked = reading.asked(sensitive, released)
     found = audit_table(source, asked, loosest.criterion, engine=engine)
     points = tradeoff_of(
         found.audit.joint,
@@ -172,19 +171,7 @@ def tradeoff(
     if json:
         screens.print_json([asdict(point) for point in points])
         return
-    rows = [
-        (
-            *(point.mechanism, f"{point.split:g}", f"{point.epsilon:g}", f"{point.nmi:.4f}"),
-            *(f"{point.min_lift_leakage:.3f}", f"{point.max_lift_leakage:.3f}"),
-        )
-        for point in points
-    ]
-    head = ("mechanism", "split", "ε", "NMI", "leakage below", "leakage above")
-    screens.table(head, rows)
-    typer.echo("Leakage in nats: minus the log of the smallest lift, the log of the largest.")
-    note = screens.curve_note(points, time_limit)
-    if note is not None:
-        typer.echo(note)
+    screens.curve_screen(points, time_limit)
     typer.echo(f"Wrote {out}.")
     pages.say()
 

@@ -1,40 +1,44 @@
-"""The options that commands share, each with help and an example."""
+"""The options that commands share, each with help and an example.
 
+Options that go together are the fields of a record. A command that is `grouped` takes records; its
+users see the fields as options, at the record's place in the signature.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from lowlift.criteria import Criterion
-    from lowlift.workflow import Asked
+    from lowlift.workflow import Asked, Options
 
-__all__ = [
-    "RELEASED",
-    "SENSITIVE",
-    "Alpha",
-    "Bin",
-    "CriterionName",
-    "Encoding",
-    "Engine",
-    "Epsilon",
-    "Force",
-    "Json",
-    "Lower",
-    "MechanismName",
-    "Missing",
-    "OutFile",
-    "PublicReportFile",
-    "Released",
-    "ReportFile",
-    "Sensitive",
-    "Source",
-    "Split",
-    "TimeLimit",
-    "Upper",
-    "asked_of",
-    "bound_of",
-]
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose parameters of a record's type are replaced by the record's fields."""
+    parameters, records = list[inspect.Parameter](), dict[str, Any]()
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        kind: Any = parameter.annotation
+        found = [parameter]
+        if hasattr(kind, "__dataclass_fields__"):
+            records[parameter.name] = kind
+            found = list(inspect.signature(kind, eval_str=True).parameters.values())
+        parameters += [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in found]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, kind in records.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+        command(**given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
 
 _TABLE = (
     "A file or glob (people.csv, 'data/*.parquet'), a DuckDB table (data.duckdb?table=people), "
@@ -56,72 +60,21 @@ RELEASED = typer.Option(
 )
 Sensitive = Annotated[list[str], SENSITIVE]
 Released = Annotated[list[str], RELEASED]
-Bin = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--bin",
-        metavar="COLUMN=BINS",
-        help="How a numeric column becomes symbols: age=0,18,65 (edges), age=width:10, class=each "
-        "(every whole number), age=quantiles:4 (edges from the data). Dates: born=month (day, "
-        "quarter, year), born=width:7 (days), born=2024-01-01,2024-07-01.",
-    ),
-]
-Missing = Annotated[
+ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="From lowlift design.")]
+Target = Annotated[
     str,
     typer.Option(
-        metavar="value|drop|error",
-        help="What a missing value is: a symbol of its own by default. For example: --missing drop",
+        "-o",
+        "--out",
+        metavar="OUTPUT",
+        help="A file (safe.parquet, safe.csv), a new table (safe.duckdb?table=t, "
+        "postgresql://host/db?table=t), or for Spark a folder or table:NAME.",
     ),
-]
-CriterionName = Annotated[
-    str | None,
-    typer.Option(
-        "--criterion",
-        metavar="NAME",
-        help="lip, alip, ldp, max-lift, l1, chi2 or alpha. For example: --criterion alip "
-        "--lower 1 --upper 1",
-    ),
-]
-Epsilon = Annotated[
-    float | None,
-    typer.Option(help="The budget in nats, divided by --split for two-sided criteria, e.g. 2."),
-]
-Split = Annotated[
-    float | None, typer.Option(help="The lower side's share of --epsilon, e.g. 0.65 (default 0.5).")
-]
-Lower = Annotated[
-    float | None,
-    typer.Option(help="No sensitive value becomes less than e**-LOWER times as likely, e.g. 1."),
-]
-Upper = Annotated[
-    float | None,
-    typer.Option(help="No sensitive value becomes more than e**UPPER times as likely, e.g. 1."),
 ]
 Alpha = Annotated[float | None, typer.Option(help="The order of criterion alpha, e.g. 2.")]
-MechanismName = Annotated[
-    str,
-    typer.Option(
-        "--mechanism",
-        metavar="NAME",
-        help="auto, watchdog, subset-merging, optimal-merging, random-response or "
-        "subset-random-response. For example: --mechanism optimal-merging",
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        metavar="codes|groups|values",
-        help="How Y is written: numbers with a codebook (most utility), merged values listed, or "
-        "values drawn in the original columns. For example: --encoding values",
-    ),
-]
-EscapeFormulas = Annotated[
-    bool,
-    typer.Option(
-        "--escape-formulas",
-        help="Write an apostrophe before published texts that a spreadsheet would run as formulas "
-        "(=, +, -, @); the release and the codebook know of it.",
-    ),
+RoundTo = Annotated[
+    float | None,
+    typer.Option(help="Round the codebook's probabilities outward to multiples, e.g. 0.01."),
 ]
 TimeLimit = Annotated[
     float, typer.Option(help="Seconds for searches, which then give the best so far, e.g. 30.")
@@ -129,13 +82,6 @@ TimeLimit = Annotated[
 Engine = Annotated[
     str | None, typer.Option(metavar="duckdb|postgres|spark", help="For example: --engine spark")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
-OutFile = Annotated[
-    Path, typer.Option("-o", "--out", metavar="FILE", help="For example: -o release.json")
-]
-
-
 ReportFile = Annotated[
     Path | None,
     typer.Option(
@@ -144,48 +90,187 @@ ReportFile = Annotated[
         help="Also write a report, one page that stands alone (confidential), e.g. report.html.",
     ),
 ]
-PublicReportFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--report-public",
-        metavar="FILE",
-        help="Also write the report's public form: nothing of S by X, no counts, e.g. public.html.",
-    ),
-]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
-def bound_of(
-    name: str | None,
-    epsilon: float | None,
-    split: float | None,
-    lower: float | None,
-    upper: float | None,
-    alpha: float | None,
-) -> "Criterion":
-    """Return the criterion that the options name; there is no default bound."""
-    from lowlift.errors import InvalidInput
-    from lowlift.workflow import criterion_of
+@dataclass(frozen=True)
+class Reading:
+    """How columns are read."""
 
-    if name is None:
-        raise InvalidInput("name a bound, for example --criterion alip --lower 1 --upper 1.")
-    return criterion_of(name, epsilon=epsilon, split=split, lower=lower, upper=upper, alpha=alpha)
+    bins: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bin",
+            metavar="COLUMN=BINS",
+            help="How a numeric column becomes symbols: age=0,18,65 (edges), age=width:10, "
+            "class=each (every whole number), age=quantiles:4 (edges from the data). Dates: "
+            "born=month (day, quarter, year), born=width:7 (days), born=2024-01-01,2024-07-01.",
+        ),
+    ] = None
+    missing: Annotated[
+        str,
+        typer.Option(
+            metavar="value|drop|error",
+            help="What a missing value is: a symbol of its own by default. For example: --missing "
+            "drop",
+        ),
+    ] = "value"
+
+    def asked(self, sensitive: list[str] | None, released: list[str] | None) -> "Asked":
+        """Return the columns as the workflow takes them."""
+        from lowlift.errors import InvalidInput
+        from lowlift.tables import parse_bins
+        from lowlift.workflow import Asked
+
+        parsed = [parse_bins(text) for text in self.bins or ()]
+        bins = dict(parsed)
+        if len(bins) < len(parsed):
+            raise InvalidInput("bins are given twice for the same column.")
+        return Asked(tuple(sensitive or ()), tuple(released or ()), bins, self.missing)
 
 
-def asked_of(
-    sensitive: list[str],
-    released: list[str],
-    bins: list[str] | None,
-    missing: str,
-    *,
-    escape_formulas: bool = False,
-) -> "Asked":
-    """Return the columns that the options name."""
-    from lowlift.errors import InvalidInput
-    from lowlift.tables import parse_bins
-    from lowlift.workflow import Asked
+@dataclass(frozen=True)
+class Bound:
+    """A criterion and its budgets."""
 
-    parsed = [parse_bins(text) for text in bins or ()]
-    names = [name for name, _ in parsed]
-    if len(set(names)) < len(names):
-        raise InvalidInput("bins are given twice for the same column.")
-    return Asked(tuple(sensitive), tuple(released), dict(parsed), missing, escape_formulas)
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="lip, alip, ldp, max-lift, l1, chi2 or alpha. For example: --criterion alip "
+            "--lower 1 --upper 1",
+        ),
+    ] = None
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="The budget in nats, divided by --split for two-sided criteria, e.g. 2."),
+    ] = None
+    split: Annotated[
+        float | None,
+        typer.Option(help="The lower side's share of --epsilon, e.g. 0.65 (default 0.5)."),
+    ] = None
+    lower: Annotated[
+        float | None,
+        typer.Option(
+            help="No sensitive value becomes less than e**-LOWER times as likely, e.g. 1."
+        ),
+    ] = None
+    upper: Annotated[
+        float | None,
+        typer.Option(help="No sensitive value becomes more than e**UPPER times as likely, e.g. 1."),
+    ] = None
+    alpha: Alpha = None
+
+    def made(self) -> "Criterion":
+        """Return the criterion; there is no default bound."""
+        from lowlift.errors import InvalidInput
+        from lowlift.workflow import criterion_of
+
+        if self.criterion is None:
+            raise InvalidInput("name a bound, for example --criterion alip --lower 1 --upper 1.")
+        return criterion_of(
+            self.criterion,
+            epsilon=self.epsilon,
+            split=self.split,
+            lower=self.lower,
+            upper=self.upper,
+            alpha=self.alpha,
+        )
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a release is made and written."""
+
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto, watchdog, subset-merging, optimal-merging, random-response or "
+            "subset-random-response. For example: --mechanism optimal-merging",
+        ),
+    ] = "auto"
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="codes|groups|values",
+            help="How Y is written: numbers with a codebook (most utility), merged values listed, "
+            "or values drawn in the original columns. For example: --encoding values",
+        ),
+    ] = None
+    escape_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--escape-formulas",
+            help="Write an apostrophe before published texts that a spreadsheet would run as "
+            "formulas (=, +, -, @); the release and the codebook know of it.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How rows are drawn and what is published beside them."""
+
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Publish this column too, audited with Y: --keep year"),
+    ] = None
+    accept_uncovered: Annotated[
+        bool,
+        typer.Option(
+            "--accept-uncovered",
+            help="Publish kept columns that the bound does not cover; recorded.",
+        ),
+    ] = False
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Keep the order of rows; outside the guarantee.")
+    ] = False
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="COLUMN", help="Draw by this column and a key, e.g. --id pid."
+        ),
+    ] = None
+    key_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A key from lowlift key new, e.g. draws.key."),
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(help="Repeat draws, for tests; never to publish, e.g. 7.")
+    ] = None
+    unseen: Annotated[
+        str,
+        typer.Option(
+            metavar="error|suppress",
+            help="Values that the design did not have: refuse, or leave out, e.g. --unseen "
+            "suppress",
+        ),
+    ] = "error"
+
+    def options(self, force: bool, accept_unchecked: bool = False) -> "Options":
+        """Return them as the workflow takes them, with the key read."""
+        from lowlift.workflow import Options, read_key
+
+        key = None if self.key_file is None else read_key(self.key_file)
+        how = self.accept_uncovered, self.keep_order, self.id_column, key, self.seed, self.unseen
+        return Options(tuple(self.keep or ()), *how, force, accept_unchecked)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written beside the work, and how the result is shown."""
+
+    report: ReportFile = None
+    report_public: Annotated[
+        Path | None,
+        typer.Option(
+            "--report-public",
+            metavar="FILE",
+            help="Also write the report's public form: nothing of S by X, no counts, e.g. "
+            "public.html.",
+        ),
+    ] = None
+    force: Force = False
+    json: Json = False

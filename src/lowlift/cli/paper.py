@@ -8,8 +8,6 @@ import typer
 
 from lowlift.cli import options as o
 
-__all__ = ["paper"]
-
 
 def paper(
     figures: Annotated[

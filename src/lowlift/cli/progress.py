@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lowlift.solver.search import State
 
-__all__ = ["drawing", "searching"]
-
 
 @contextmanager
 def searching(is_quiet: bool) -> "Iterator[Callable[[State], object] | None]":

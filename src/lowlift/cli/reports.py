@@ -14,44 +14,27 @@ if TYPE_CHECKING:
 
     from lowlift.report import Report
 
-__all__ = ["Pages", "report"]
-
 
 class Pages:
-    """The pages that a command was asked to write; checked before long work starts.
+    """The reports that a command was asked to write; checked before long work starts.
 
-    Parameters
-    ----------
-    full, public
-        Files of the confidential and of the public form; None for none.
-    others
-        Files that the command writes too, which must be others.
-    force
-        Whether files that exist are overwritten.
-    source
-        The table, which must be another file.
+    `others` are files that the command writes too, and `source` is its table: a report must be
+    another file.
     """
 
-    def __init__(
-        self,
-        full: Path | None,
-        public: Path | None,
-        *others: Path,
-        force: bool,
-        source: str | None = None,
-    ) -> None:
+    def __init__(self, asked: o.Output, *others: Path, source: str | None = None) -> None:
         from lowlift.errors import InvalidInput, MissingExtra
         from lowlift.workflow.sanitizing import refuse_existing
 
-        self.full, self.public = full, public
+        self.full, self.public = asked.report, asked.report_public
         #: What to know before the public form is published.
         self.warnings: tuple[str, ...] = ()
         if not self.is_wanted:
             return
         if find_spec("jinja2") is None or find_spec("matplotlib") is None:
             raise MissingExtra("pip install 'lowlift[report]' to write reports.")
-        refuse_existing(full, public, force=force, source=source)
-        pages = {path.resolve() for path in (full, public) if path is not None}
+        refuse_existing(self.full, self.public, force=asked.force, source=source)
+        pages = {path.resolve() for path in (self.full, self.public) if path is not None}
         if pages & {path.resolve() for path in others}:
             raise InvalidInput("outputs must differ from each other and from the table.")
 
@@ -96,7 +79,7 @@ class Pages:
 
 
 def report(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="From lowlift design.")],
+    release: o.ReleaseFile,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="For example: -o report.html")
     ] = Path("report.html"),
@@ -131,7 +114,8 @@ def report(
     from lowlift.workflow import read_curve, read_receipt, report_of
 
     read = [path for path in (release, receipt, curve) if path is not None]
-    pages = Pages(None if public else out, out if public else None, *read, force=force)
+    asked = o.Output(None if public else out, out if public else None, force)
+    pages = Pages(asked, *read)
     found = Release.from_json(release)
     published = None if receipt is None else read_receipt(receipt)
     # The public form has no curve.

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lowlift.guarantees import MORE_TIME, stopped_note
-from lowlift.rounding import at_most, ceiling, floor
-from lowlift.wording import counted, shown
+from lowlift.guarantees import MORE_TIME, Ends, limited, measured, stopped_note
+from lowlift.wording import shown
 
 if TYPE_CHECKING:
     from lowlift.audit import Audit
@@ -85,30 +84,16 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def times(leakage: float) -> str:
-    """Return e**leakage as a factor, rounded up: it is said that no lift is larger."""
-    return at_most(leakage) if leakage < math.inf else "any number of"
+def word(is_satisfied: bool) -> str:
+    """Return the verdict in a word."""
+    return "holds" if is_satisfied else "DOES NOT HOLD"
 
 
 def _verdict(audit: "Audit") -> str:
-    word = "holds" if audit.is_satisfied else "DOES NOT HOLD"
-    return f"{audit.criterion} {word}: {_words(audit)}"
-
-
-def _words(audit: "Audit") -> str:
-    start = "seeing a published value"
-    more, less = times(audit.max_lift_leakage), times(audit.min_lift_leakage)
-    if math.isinf(audit.min_lift_leakage):
-        return f"{start} can make a sensitive value {more} times as likely, or rule it out."
-    if not audit.is_satisfied:
-        return (
-            f"{start} can make a sensitive value up to {more} times as likely, or as little as "
-            f"1/{less} times as likely."
-        )
-    return (
-        f"{start} makes no sensitive value more than {more} times as likely, or less than "
-        f"1/{less} times as likely."
-    )
+    ends = Ends(audit.min_lift_leakage, audit.max_lift_leakage)
+    is_limited = audit.is_satisfied and math.isfinite(ends.lower)
+    lifts = limited(ends) if is_limited else measured(audit.lift.min(), audit.lift.max())
+    return f"{audit.criterion} {word(audit.is_satisfied)}: {lifts}."
 
 
 def audit_data(audit: "Audit") -> dict[str, Any]:
@@ -141,27 +126,21 @@ def _bins_from_data(spec: "Spec") -> None:
         typer.echo(f"The bins of {names} were taken from the data, as asked for.")
 
 
-def _sample(intervals: "LiftIntervals", audit: "Audit", rows: int) -> None:
+def _sample(intervals: "LiftIntervals", audit: "Audit") -> None:
     """Print what to know if the table is a sample."""
-    low, high = float(intervals.low.min()), float(intervals.high.max())
-    typer.echo(
-        f"Exact if the table is the population. If its {rows:,} rows are a sample, the lifts lie "
-        f"between {floor(low)} and {ceiling(high)} (95%, all at once)."
-    )
+    from lowlift.report import limits
+
+    typer.echo(limits.sample_note(intervals))
     if intervals.zero_cells:
-        pairs = f"{counted(intervals.zero_cells, 'pair')} of a sensitive and a released value"
-        never = f"never {'occurs' if intervals.zero_cells == 1 else 'occur'} together"
-        typer.echo(
-            f"{pairs} {never}: publishing such a value as it is rules the sensitive one out."
-        )
+        typer.echo(limits.never_together(intervals.zero_cells))
     warn(sample_warnings(intervals, audit))
 
 
 def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
     """Return what to know if the table is a sample; printed, and in what ``--json`` prints."""
-    if audit.is_satisfied and not intervals.supports(audit.criterion):
-        return ["as a sample the table is too small to support the bound."]
-    return []
+    from lowlift.report import limits
+
+    return [limits.TOO_SMALL] if limits.is_too_small(intervals, audit) else []
 
 
 def audit_screen(found: "TableAudit") -> None:
@@ -173,8 +152,8 @@ def audit_screen(found: "TableAudit") -> None:
     typer.echo(_verdict(audit))
     _bins_from_data(spec)
     for name, part in found.columns:
-        typer.echo(f"  {name} alone: {'holds' if part.is_satisfied else 'DOES NOT HOLD'}")
-    _sample(found.intervals, audit, spec.rows)
+        typer.echo(f"  {name} alone: {word(part.is_satisfied)}")
+    _sample(found.intervals, audit)
     _extreme(audit)
     typer.echo(THREATS)
 
@@ -241,7 +220,7 @@ def design_screen(made: "Design") -> None:
     facts(lines)
     _stopped(certificate)
     _bins_from_data(spec)
-    _sample(made.intervals, audit, spec.rows)
+    _sample(made.intervals, audit)
     typer.echo(THREATS)
 
 
@@ -260,14 +239,21 @@ def _stopped(certificate: "Certificate | None") -> None:
         typer.echo(note)
 
 
-def curve_note(points: "Sequence[Point]", time_limit: float) -> str | None:
-    """Return a sentence on the searches of a curve that were stopped; None when none was."""
-    count = sum(point.is_stopped for point in points)
-    if not count:
-        return None
-    longer = TIME_LIMIT.format(seconds=max(1, math.ceil(3 * time_limit)))
-    stopped = f"{count} of {len(points)} searches stopped after {time_limit:.3g} s."
-    return f"{stopped} {MORE_TIME} try {longer}."
+def curve_screen(points: "Sequence[Point]", time_limit: float) -> None:
+    """Print the points of a curve, and how many searches were stopped."""
+    rows = [
+        (
+            *(point.mechanism, f"{point.split:g}", f"{point.epsilon:g}", f"{point.nmi:.4f}"),
+            *(f"{point.min_lift_leakage:.3f}", f"{point.max_lift_leakage:.3f}"),
+        )
+        for point in points
+    ]
+    table(("mechanism", "split", "ε", "NMI", "leakage below", "leakage above"), rows)
+    typer.echo("Leakage in nats: minus the log of the smallest lift, the log of the largest.")
+    if count := sum(point.is_stopped for point in points):
+        longer = TIME_LIMIT.format(seconds=max(1, math.ceil(3 * time_limit)))
+        stopped = f"{count} of {len(points)} searches stopped after {time_limit:.3g} s."
+        typer.echo(f"{stopped} {MORE_TIME} try {longer}.")
 
 
 def receipt_screen(receipt: "Receipt") -> None:
@@ -301,7 +287,17 @@ def release_screen(encoded: "Encoded") -> None:
     """Print a release as it is published: its audit, and what each output mixes."""
     release = encoded.release
     typer.echo(_verdict(release.audit))
-    facts(release_lines(encoded))
+    lines = [
+        ("mechanism", release.mechanism or "(not said)"),
+        ("published as", encoded.name),
+        ("values of S, X, Y", f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"),
+        ("information kept (NMI)", f"{release.audit.nmi:.4f}"),
+        ("rows changed", f"{encoded.share_changed:.1%}"),
+        ("fingerprint", release.fingerprint[:16]),
+    ]
+    if release.certificate is not None:
+        lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
+    facts(lines)
     _stopped(release.certificate)
     p_x_given_y, audit = release.p_x_given_y, release.audit
     rows = []
@@ -346,22 +342,6 @@ def release_data(encoded: "Encoded") -> dict[str, Any]:
     data |= {"encoding": encoded.name, "share_changed": encoded.share_changed}
     data |= stopped_data(release.certificate)
     return data | {"sizes": sizes, "fingerprint": release.fingerprint, "channel": outputs}
-
-
-def release_lines(encoded: "Encoded") -> list[tuple[str, str]]:
-    """Return a release's numbers, a line each."""
-    release = encoded.release
-    lines = [
-        ("mechanism", release.mechanism or "(not said)"),
-        ("published as", encoded.name),
-        ("values of S, X, Y", f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"),
-        ("information kept (NMI)", f"{release.audit.nmi:.4f}"),
-        ("rows changed", f"{encoded.share_changed:.1%}"),
-        ("fingerprint", release.fingerprint[:16]),
-    ]
-    if release.certificate is not None:
-        lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
-    return lines
 
 
 def estimate_screen(found: "TableEstimate") -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from warnings import catch_warnings, simplefilter
 
 import typer
@@ -12,65 +12,10 @@ from lowlift.cli.progress import drawing, searching
 from lowlift.cli.reports import Pages
 from lowlift.errors import LowliftWarning
 
-if TYPE_CHECKING:
-    from lowlift.workflow import Options
 
-__all__ = ["apply", "audit", "design", "sanitize"]
-
-_Target = Annotated[
-    str,
-    typer.Option(
-        "-o",
-        "--out",
-        metavar="OUTPUT",
-        help="A file (safe.parquet, safe.csv), a new table (safe.duckdb?table=t, "
-        "postgresql://host/db?table=t), or for Spark a folder or table:NAME.",
-    ),
-]
-_Keep = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Publish this column too, audited with Y: --keep year"),
-]
-_Accept = Annotated[
-    bool,
-    typer.Option(
-        "--accept-uncovered", help="Publish kept columns that the bound does not cover; recorded."
-    ),
-]
-_Unchecked = Annotated[
-    bool,
-    typer.Option(
-        "--accept-unchecked",
-        help="Publish a table without the sensitive columns: the bound is not checked; recorded.",
-    ),
-]
-_KeepOrder = Annotated[
-    bool, typer.Option("--keep-order", help="Keep the order of rows; outside the guarantee.")
-]
-_Id = Annotated[
-    str | None,
-    typer.Option("--id", metavar="COLUMN", help="Draw by this column and a key, e.g. --id pid."),
-]
-_KeyFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="A key from lowlift key new, e.g. draws.key.")
-]
-_Seed = Annotated[
-    int | None, typer.Option(help="Repeat draws, for tests; never to publish, e.g. 7.")
-]
-_RoundTo = Annotated[
-    float | None,
-    typer.Option(help="Round the codebook's probabilities outward to multiples, e.g. 0.01."),
-]
-_Unseen = Annotated[
-    str,
-    typer.Option(
-        metavar="error|suppress",
-        help="Values that the design did not have: refuse, or leave out, e.g. --unseen suppress",
-    ),
-]
-
-
+@o.grouped
 def audit(
+    *,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -80,19 +25,10 @@ def audit(
     ],
     sensitive: Annotated[list[str] | None, o.SENSITIVE] = None,
     released: Annotated[list[str] | None, o.RELEASED] = None,
-    bins: o.Bin = None,
-    missing: o.Missing = "value",
-    criterion: o.CriterionName = None,
-    epsilon: o.Epsilon = None,
-    split: o.Split = None,
-    lower: o.Lower = None,
-    upper: o.Upper = None,
-    alpha: o.Alpha = None,
+    reading: o.Reading,
+    bound: o.Bound,
     engine: o.Engine = None,
-    report: o.ReportFile = None,
-    report_public: o.PublicReportFile = None,
-    force: o.Force = False,
-    json: o.Json = False,
+    output: o.Output,
 ) -> None:
     """Tell how much publishing columns as they are would reveal of the sensitive ones.
 
@@ -103,19 +39,19 @@ def audit(
     from lowlift.errors import InvalidInput
     from lowlift.workflow import audit_table, report_of
 
-    pages = Pages(report, report_public, force=force, source=sources[0])
+    pages = Pages(output, source=sources[0])
     if all(source.endswith(".json") for source in sources):
         if pages.is_wanted:
             raise InvalidInput("a report is on a table or on one release: use lowlift report.")
-        _audit_releases(sources, json)
+        _audit_releases(sources, output.json)
         return
     if len(sources) > 1:
         raise InvalidInput("name one table, or release files ending in .json.")
-    bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
-    asked = o.asked_of(sensitive or [], released or [], bins, missing)
-    found = audit_table(sources[0], asked, bound, engine=engine)
+    criterion = bound.made()
+    asked = reading.asked(sensitive, released)
+    found = audit_table(sources[0], asked, criterion, engine=engine)
     pages.write(lambda: report_of(found))
-    if json:
+    if output.json:
         columns = {name: screens.audit_data(part) for name, part in found.columns}
         data = screens.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
         data |= {"rows": found.spec.rows, "columns": columns}
@@ -147,7 +83,7 @@ def _audit_releases(files: list[str], json: bool) -> None:
             }
         )
     else:
-        word = "holds" if found.is_satisfied else "DOES NOT HOLD"
+        word = screens.word(found.is_satisfied)
         typer.echo(f"{len(releases)} releases together: {releases[0].criterion} {word}.")
         typer.echo(
             f"{found.violations:,} of {found.n_outputs:,} joint outputs break it; leakage "
@@ -157,33 +93,26 @@ def _audit_releases(files: list[str], json: bool) -> None:
     raise typer.Exit(0 if found.is_satisfied else 1)
 
 
+@o.grouped
 def design(
+    *,
     source: o.Source,
     sensitive: o.Sensitive,
     released: o.Released,
-    out: o.OutFile = Path("release.json"),
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="For example: -o release.json")
+    ] = Path("release.json"),
     public: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Also write the codebook, e.g. --public codebook.json."),
     ] = None,
-    round_to: _RoundTo = None,
-    bins: o.Bin = None,
-    missing: o.Missing = "value",
-    criterion: o.CriterionName = None,
-    epsilon: o.Epsilon = None,
-    split: o.Split = None,
-    lower: o.Lower = None,
-    upper: o.Upper = None,
-    alpha: o.Alpha = None,
-    mechanism: o.MechanismName = "auto",
-    encoding: o.Encoding = None,
-    escape_formulas: o.EscapeFormulas = False,
+    round_to: o.RoundTo = None,
+    reading: o.Reading,
+    bound: o.Bound,
+    method: o.Method,
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
-    report: o.ReportFile = None,
-    report_public: o.PublicReportFile = None,
-    force: o.Force = False,
-    json: o.Json = False,
+    output: o.Output,
 ) -> None:
     """Design a release: what to publish in place of the columns so that the bound holds.
 
@@ -195,24 +124,23 @@ def design(
     from lowlift.workflow import design as run
     from lowlift.workflow.sanitizing import refuse_existing
 
-    refuse_existing(out, public, force=force, source=source)
-    others = [out] if public is None else [out, public]
-    pages = Pages(report, report_public, *others, force=force, source=source)
-    bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
-    asked = o.asked_of(sensitive, released, bins, missing, escape_formulas=escape_formulas)
-    with searching(json) as progress:
+    refuse_existing(out, public, force=output.force, source=source)
+    pages = Pages(output, *filter(None, (out, public)), source=source)
+    criterion = bound.made()
+    asked = replace(reading.asked(sensitive, released), escape_formulas=method.escape_formulas)
+    with searching(output.json) as progress:
         made = run(
             source,
             asked,
-            bound,
-            mechanism=mechanism,
-            encoding=encoding,
+            criterion,
+            mechanism=method.mechanism,
+            encoding=method.encoding,
             time_limit=time_limit,
             engine=engine,
             progress=progress,
         )
     if not made.is_satisfied:
-        raise BoundViolated(f"{made.chosen.name} found no release that satisfies {bound}.")
+        raise BoundViolated(f"{made.chosen.name} found no release that satisfies {criterion}.")
     warnings = list(made.warnings)
     book = codebook_of(made, round_to) if public is not None else None
     made.release.to_json(out)
@@ -220,7 +148,7 @@ def design(
         book.to_json(public)
         warnings += book.warnings
     pages.write(lambda: report_of(made, round_to=round_to))
-    if json:
+    if output.json:
         files = {"release": str(out), "codebook": None if public is None else str(public)}
         data = screens.design_data(made) | files | pages.data
         every = pages.every(*data["warnings"], *warnings)
@@ -232,18 +160,21 @@ def design(
         pages.say(*warnings)
 
 
+@o.grouped
 def apply(
+    *,
     source: o.Source,
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="From lowlift design.")],
-    out: _Target,
-    keep: _Keep = None,
-    accept_uncovered: _Accept = False,
-    keep_order: _KeepOrder = False,
-    id_column: _Id = None,
-    key_file: _KeyFile = None,
-    seed: _Seed = None,
-    unseen: _Unseen = "error",
-    accept_unchecked: _Unchecked = False,
+    release: o.ReleaseFile,
+    out: o.Target,
+    draws: o.Draws,
+    accept_unchecked: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unchecked",
+            help="Publish a table without the sensitive columns: the bound is not checked; "
+            "recorded.",
+        ),
+    ] = False,
     engine: o.Engine = None,
     force: o.Force = False,
     json: o.Json = False,
@@ -257,8 +188,7 @@ def apply(
     from lowlift.release import Release
     from lowlift.workflow import apply as run
 
-    options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)
-    options = replace(options, accept_unchecked=accept_unchecked)
+    options = draws.options(force, accept_unchecked)
     designed = Release.from_json(release)
     with drawing(json) as progress, catch_warnings(record=True) as found:
         simplefilter("always", LowliftWarning)
@@ -272,36 +202,21 @@ def apply(
     screens.warn(told)
 
 
+@o.grouped
 def sanitize(
+    *,
     source: o.Source,
     sensitive: o.Sensitive,
     released: o.Released,
-    out: _Target,
-    bins: o.Bin = None,
-    missing: o.Missing = "value",
-    criterion: o.CriterionName = None,
-    epsilon: o.Epsilon = None,
-    split: o.Split = None,
-    lower: o.Lower = None,
-    upper: o.Upper = None,
-    alpha: o.Alpha = None,
-    mechanism: o.MechanismName = "auto",
-    encoding: o.Encoding = None,
-    escape_formulas: o.EscapeFormulas = False,
-    round_to: _RoundTo = None,
+    out: o.Target,
+    reading: o.Reading,
+    bound: o.Bound,
+    method: o.Method,
+    round_to: o.RoundTo = None,
     time_limit: o.TimeLimit = 60.0,
-    keep: _Keep = None,
-    accept_uncovered: _Accept = False,
-    keep_order: _KeepOrder = False,
-    id_column: _Id = None,
-    key_file: _KeyFile = None,
-    seed: _Seed = None,
-    unseen: _Unseen = "error",
+    draws: o.Draws,
     engine: o.Engine = None,
-    report: o.ReportFile = None,
-    report_public: o.PublicReportFile = None,
-    force: o.Force = False,
-    json: o.Json = False,
+    output: o.Output,
 ) -> None:
     """Design, publish and verify in one; writes release, codebook and receipt beside the output.
 
@@ -315,28 +230,28 @@ def sanitize(
     receipt = receipt_path(out)
     parts = ("release.json", "codebook.json", "receipt.json")
     beside = [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
-    pages = Pages(report, report_public, Path(out), *beside, force=force, source=source)
-    bound = o.bound_of(criterion, epsilon, split, lower, upper, alpha)
-    asked = o.asked_of(sensitive, released, bins, missing, escape_formulas=escape_formulas)
-    options = _options(keep, accept_uncovered, keep_order, id_column, key_file, seed, unseen, force)
-    with searching(json) as search, drawing(json) as draws:
+    pages = Pages(output, Path(out), *beside, source=source)
+    criterion = bound.made()
+    asked = replace(reading.asked(sensitive, released), escape_formulas=method.escape_formulas)
+    options = draws.options(output.force)
+    with searching(output.json) as design_progress, drawing(output.json) as apply_progress:
         made = run(
             source,
             asked,
-            bound,
+            criterion,
             out,
             options,
-            mechanism=mechanism,
-            encoding=encoding,
+            mechanism=method.mechanism,
+            encoding=method.encoding,
             round_to=round_to,
             time_limit=time_limit,
             engine=engine,
-            design_progress=search,
-            apply_progress=draws,
+            design_progress=design_progress,
+            apply_progress=apply_progress,
         )
     pages.write(lambda: report_of(made, round_to=round_to))
     files = {name: str(path) for name, path in made.files.items()} | pages.data
-    if json:
+    if output.json:
         checks = [asdict(check) for check in made.verification.checks]
         designed = screens.design_data(made.design)
         data: dict[str, object] = {"design": designed, "receipt": asdict(made.receipt)}
@@ -348,24 +263,6 @@ def sanitize(
         screens.receipt_screen(made.receipt)
         screens.verification_screen(made.verification)
         typer.echo(f"Confidential: {files['release']}.")
-        if seed is None:
+        if draws.seed is None:
             typer.echo(f"To publish: {out}, {files['codebook']}.")
         pages.say(*made.warnings)
-
-
-def _options(
-    keep: list[str] | None,
-    accept_uncovered: bool,
-    keep_order: bool,
-    id_column: str | None,
-    key_file: Path | None,
-    seed: int | None,
-    unseen: str,
-    force: bool,
-) -> "Options":
-    from lowlift.workflow import Options, read_key
-
-    key = None if key_file is None else read_key(key_file)
-    return Options(
-        tuple(keep or ()), accept_uncovered, keep_order, id_column, key, seed, unseen, force
-    )

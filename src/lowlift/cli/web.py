@@ -7,8 +7,6 @@ import typer
 
 from lowlift.cli import options as o
 
-__all__ = ["web"]
-
 _PEM = "PEM file for https, e.g. "
 
 

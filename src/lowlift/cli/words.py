@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-__all__ = ["ADVICE"]
-
 #: By the keys of `lowlift.errors.ADVICE`.
 ADVICE: Mapping[str, str] = {
     "bins": "Add them with --bin, such as --bin {column}={example}; other forms: {forms}.",

@@ -26,24 +26,10 @@ def bar_chart_svg(
     most: float | None = None,
     salt: str = "",
 ) -> str:
-    """Return shares as horizontal bars, an ``<svg>`` element to put into HTML.
+    """Return shares between 0 and 1 as horizontal bars, an ``<svg>`` element to put into HTML.
 
-    Parameters
-    ----------
-    labels
-        A name per bar, from the top.
-    shares
-        Between 0 and 1, one per label.
-    title
-        What is drawn, for those who do not see it.
-    parts
-        The part of each share that is drawn dark, the rest light; all of it by default.
-    width
-        In inches; the height follows.
-    most
-        The share at the right end; of a larger one only the number is shown.
-    salt
-        Makes ids differ from those of the same picture elsewhere on the page.
+    `parts` is what is drawn dark of each share, all by default. `most` is the share at the right
+    end; of a larger one only the number is shown. For `title` and `salt` see `inline_svg`.
     """
     values = np.asarray(shares, np.float64)
     first = values if parts is None else np.asarray(parts, np.float64)

@@ -30,25 +30,7 @@ _CELL = (4.2, 3.2)
 
 
 def panel_svg(panel: Panel, *, width: float = 4.6, height: float = 3.4, salt: str = "") -> str:
-    """Return a panel without legend as an ``<svg>`` element to put into HTML.
-
-    It has a viewBox and no size, so that the page sets its width. Nothing in it acts on the page:
-    no style element, and ids only where they are referred to.
-
-    Parameters
-    ----------
-    panel
-        What to draw.
-    width, height
-        In inches; text has 9 to 10.5 points at this size.
-    salt
-        Makes the ids differ from those of the same panel elsewhere on the page.
-
-    Raises
-    ------
-    MissingExtra
-        Without matplotlib.
-    """
+    """Return a panel without legend as an ``<svg>`` element to put into HTML; see `inline_svg`."""
     figure = _figure(width, height)
     _draw(figure.add_subplot(), panel, width, height)
     return inline_svg(figure, panel.title, salt)
@@ -58,13 +40,6 @@ def figure_files(panels: Sequence[Panel], title: str) -> tuple[str, bytes]:
     """Return a whole figure as the text of an SVG file and the bytes of a PNG (150 dpi).
 
     Panels stand in rows of three, four of them two by two, with one legend below.
-
-    Raises
-    ------
-    InvalidInput
-        Without panels.
-    MissingExtra
-        Without matplotlib.
     """
     figure = _whole(panels, title)
     text = ET.tostring(svg_of(figure, title, title), encoding="unicode")
@@ -73,9 +48,7 @@ def figure_files(panels: Sequence[Panel], title: str) -> tuple[str, bytes]:
 
 def figure_svg(panels: Sequence[Panel], title: str) -> str:
     """Return a whole figure as an ``<svg>`` element that is as wide as the page lets it be."""
-    root = svg_of(_whole(panels, title), title, title)
-    del root.attrib["width"], root.attrib["height"]
-    return ET.tostring(root, encoding="unicode")
+    return inline_svg(_whole(panels, title), title, title)
 
 
 def _whole(panels: Sequence[Panel], title: str) -> "Figure":

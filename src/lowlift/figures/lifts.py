@@ -1,11 +1,11 @@
 """The lifts of an audit as a heat map: all of them, or the riskiest part."""
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats
 from lowlift.figures.heatmaps import heat_map_svg
 from lowlift.figures.pictures import Picture
 from lowlift.kernels.lift import log_or_minus_inf, most_extreme
@@ -13,10 +13,6 @@ from lowlift.wording import shown
 
 if TYPE_CHECKING:
     from lowlift.audit import Audit
-
-__all__ = ["Shown", "arranged", "lift_picture"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: A heat map has at most so many rows and columns; the riskiest are kept.
 _MOST_ROWS, _MOST_COLUMNS = 40, 200
@@ -30,7 +26,7 @@ class Shown(NamedTuple):
     log_lift: Floats
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    refused: npt.NDArray[np.bool_]
+    refused: Bools
     #: What is shown and what is not, in words.
     note: str
 
@@ -38,14 +34,7 @@ class Shown(NamedTuple):
 def arranged(audit: "Audit", names: tuple[str, ...], what: str) -> Shown:
     """Return what a heat map shows: everything in its order, or the riskiest part, riskiest first.
 
-    Parameters
-    ----------
-    audit
-        Whose lifts.
-    names
-        The names of its outputs.
-    what
-        What they are, for the note: "values of X" or "published values".
+    `names` are those of the outputs; the note says `what` they are, such as "values of X".
     """
     logs = log_or_minus_inf(audit.lift)
     columns, rows = np.arange(logs.shape[1]), np.arange(logs.shape[0])
@@ -77,17 +66,7 @@ def arranged(audit: "Audit", names: tuple[str, ...], what: str) -> Shown:
 def lift_picture(
     audit: "Audit", title: str, lower: float = math.inf, upper: float = math.inf
 ) -> Picture:
-    """Return the heat map of an audit's log-lifts, S by Y.
-
-    Parameters
-    ----------
-    audit
-        Whose lifts.
-    title
-        What is drawn.
-    lower, upper
-        Budgets in nats of single lifts; inf for none.
-    """
+    """Return the heat map of an audit's log-lifts, S by Y; budgets of single lifts in nats."""
     names = tuple(shown(label) for label in audit.channel.y_labels)
     part = arranged(audit, names, "published values")
     svg = heat_map_svg(

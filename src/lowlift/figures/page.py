@@ -25,23 +25,10 @@ class Table(NamedTuple):
 
 
 def render(package: str, template: str, **context: Any) -> str:
-    """Return a template of a package, which may extend ``page.html``, filled in and escaped.
+    """Return a template of a package's folder ``templates``, filled in and escaped.
 
-    Parameters
-    ----------
-    package
-        The package whose folder ``templates`` has the template; what is not there is looked for
-        in those of the report (``sections.html``) and of the figures (``page.html``,
-        ``style.css``).
-    template
-        Its file name.
-    context
-        What it shows. Text is escaped; markup is passed as ``markupsafe.Markup``.
-
-    Raises
-    ------
-    MissingExtra
-        Without jinja2.
+    What is not there is looked for in those of the report (``sections.html``) and of the figures
+    (``page.html``, ``style.css``).
     """
     return environment_of(package).get_template(template).render(**context)
 

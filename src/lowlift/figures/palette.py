@@ -58,12 +58,10 @@ def _ring(corners: int, size: float = 1.0, inner: float = 0.0, turn: float = 0.0
     radii = (size, size * inner) if inner else (size,)
     count = corners * len(radii)
     angles = [math.radians(90 + turn) + math.tau * k / count for k in range(count)]
+    sides = [radii[k % len(radii)] for k in range(count)]
     ring = [
-        (
-            round(radii[k % len(radii)] * math.cos(a), 4),
-            round(radii[k % len(radii)] * math.sin(a), 4),
-        )
-        for k, a in enumerate(angles)
+        (round(side * math.cos(a), 4), round(side * math.sin(a), 4))
+        for side, a in zip(sides, angles, strict=True)
     ]
     return (*ring, ring[0])
 
@@ -84,14 +82,7 @@ SHAPES: tuple[Polygon, ...] = (
 def line_arguments(style: str, colour: int, look: int) -> dict[str, Any]:
     """Return the arguments of matplotlib's Line2D for a style of `panels.Curve`.
 
-    Parameters
-    ----------
-    style
-        "line" or "bars"; "points", "tick" or "marker".
-    colour
-        Index into `COLOURS`.
-    look
-        Index into `DASHES`, or for a marker into `SHAPES`.
+    `look` is an index into `DASHES`, or for a marker into `SHAPES`.
     """
     paint = COLOURS[colour]
     if style in {"line", "bars"}:

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-__all__ = ["Picture"]
-
 
 @dataclass(frozen=True)
 class Picture:

@@ -22,13 +22,7 @@ _UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure of a size in inches.
-
-    Raises
-    ------
-    MissingExtra
-        Without matplotlib.
-    """
+    """Return an empty figure of a size in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -67,7 +61,11 @@ def writable(text: str) -> str:
 
 
 def inline_svg(figure: "Figure", title: str, salt: str) -> str:
-    """Return the figure as an ``<svg>`` element without a size: the page sets its width."""
+    """Return the figure as an ``<svg>`` element without a size: the page sets its width.
+
+    `title` says what is drawn to those who do not see it. `salt` makes ids differ from those of the
+    same picture elsewhere on the page. Nothing acts on the page: there is no style element.
+    """
     root = svg_of(figure, title, f"{salt}/{title}")
     del root.attrib["width"], root.attrib["height"]
     return ET.tostring(root, encoding="unicode")

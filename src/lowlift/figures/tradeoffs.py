@@ -3,13 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lowlift.figures.panels import Curve, Panel
 
-__all__ = ["Point", "curve_panels"]
+if TYPE_CHECKING:
+    from lowlift.audit import Audit
+    from lowlift.certificates import Certificate
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,32 @@ class Point:
     #: Whether the search was stopped before it ended by itself.
     is_stopped: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        mechanism: str,
+        audit: "Audit",
+        certificate: "Certificate | None",
+        *,
+        split: float,
+        epsilon: float,
+        seconds: float = math.nan,
+    ) -> "Point":
+        """Return a release as a point: what it was asked for, its audit and what is proven."""
+        return cls(
+            mechanism,
+            str(audit.criterion),
+            split,
+            epsilon,
+            audit.nmi,
+            certificate.upper_bound if certificate else math.nan,
+            audit.min_lift_leakage,
+            audit.max_lift_leakage,
+            audit.is_satisfied,
+            seconds,
+            certificate is not None and certificate.is_stopped,
+        )
+
 
 def _series(points: Sequence[Point]) -> dict[str, list[Point]]:
     """Return the points by their label in the legend, by rising budget."""
@@ -39,12 +67,11 @@ def _series(points: Sequence[Point]) -> dict[str, list[Point]]:
         is_plain = len(splits) < 2 or math.isnan(point.split)
         label = point.mechanism if is_plain else f"{point.mechanism}, split {point.split:g}"
         found.setdefault(label, []).append(point)
-    order = dict.fromkeys(point.mechanism for point in points)
-    names = list(order)
+    names = [point.mechanism for point in points]
     return dict(sorted(found.items(), key=lambda item: names.index(item[1][0].mechanism)))
 
 
-def curve_panels(points: Sequence[Point], mark: Any = None) -> list[Panel]:
+def curve_panels(points: Sequence[Point], mark: Point | None = None) -> list[Panel]:
     """Return utility and leakages over the budget, one curve per mechanism and split."""
     panels = []
     for quantity, title, words in (

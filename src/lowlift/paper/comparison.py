@@ -178,12 +178,10 @@ def _spread(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:
     sample = np.nan_to_num(sweep.spread(quantity))
     if quantity == "nmi":
         return sample
-    low, high = _own_leakages(experiment.n_s, experiment.n_x)
-    own = low if quantity == "min_lift_leakage" else high
-    criteria = [sweep.series.notion(e) for e in sweep.epsilons.tolist()]
-    is_low = quantity == "min_lift_leakage"
-    sides = [criterion.lower if is_low else criterion.upper for criterion in criteria]
-    cut = np.array([np.minimum(own, side).std() for side in sides])
+    side = ("min_lift_leakage", "max_lift_leakage").index(quantity)
+    own = _own_leakages(experiment.n_s, experiment.n_x)[side]
+    criteria = map(sweep.series.notion, sweep.epsilons.tolist())
+    cut = [np.minimum(own, (bound.lower, bound.upper)[side]).std() for bound in criteria]
     return np.asarray(np.maximum(sample, cut))
 
 

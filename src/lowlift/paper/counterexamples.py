@@ -6,7 +6,6 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,19 +104,15 @@ def _impossible(experiment: Experiment, seed: int) -> list[Impossible]:
     rows = []
     for series in experiment.curves[1:]:
         for side, quantity in enumerate(("min_lift_leakage", "max_lift_leakage")):
-            points = printed(experiment.number, series.name, quantity)
-            bound = partial(_bound, joints, series, side)
-            beyond = {e: (v, b) for e, v in points.items() if v > (b := bound(e))}
+            points, notion = printed(experiment.number, series.name, quantity), series.notion
+            kind = notion.lam, notion.kind, notion.alpha
+            bounds = {e: facts.proposition_bounds(joints, e, *kind)[side] for e in points}
+            beyond = {e: (v, bounds[e]) for e, v in points.items() if v > bounds[e]}
             if beyond:
                 worst = max(beyond, key=lambda e: beyond[e][0] - beyond[e][1])
                 key = experiment.number, series.name, quantity
                 rows.append(Impossible(*key, len(points), tuple(beyond), worst, *beyond[worst]))
     return rows
-
-
-def _bound(joints: Sequence[Any], series: Series, side: int, epsilon: float) -> float:
-    notion = series.notion
-    return facts.proposition_bounds(joints, epsilon, notion.lam, notion.kind, notion.alpha)[side]
 
 
 def _readings(figure: "Figure") -> tuple[Reading, ...]:

@@ -31,18 +31,10 @@ class PolytopeTest:
 
 
 def polytope_test(blocks: int = 500, seed: int = 0) -> PolytopeTest:
-    """Try Algorithm 2's test of a block on random ones that violate ALIP when merged.
+    """Try Algorithm 2's test on so many random blocks that violate ALIP when merged.
 
-    Parameters
-    ----------
-    blocks
-        Violating blocks to collect: two to six symbols of a random 5 x 17 joint, with budgets of
-        0.25 to 2 in all, split at lambda 0.35, 0.5 or 0.65.
-    seed
-        0 or more.
-
-    Cost
-        One or two linear programs a block: a few ms.
+    A block is two to six symbols of a random 5 x 17 joint, with budgets of 0.25 to 2 in all, split
+    at lambda 0.35, 0.5 or 0.65. It takes a few ms: one or two linear programs.
 
     Examples
     --------
@@ -221,10 +213,7 @@ class AboveOptimum:
 def figure5_above_optimum(printed: Mapping[str, Mapping[float, float]]) -> list[AboveOptimum]:
     """List the budgets of Figure 5 at which the NMI of "srr" exceeds that of "aorr".
 
-    Parameters
-    ----------
-    printed
-        NMI by epsilon, for the series "srr" and "aorr"; budgets that only one has are left out.
+    `printed` has NMI by epsilon for both; budgets that only one has are left out.
 
     Examples
     --------
@@ -251,18 +240,8 @@ def proposition_bounds(
 
     Both are taken at the rarest s, where they allow most: log(1 + (e**b - 1) / P(s)) for l1,
     log(1 + (e**b - 1) / sqrt(P(s))) for chi2, b - log(P(s)) / alpha for alpha-lift, with
-    b = ``lam * epsilon`` for the min-lift and ``(1 - lam) * epsilon`` for the max-lift.
-
-    Parameters
-    ----------
-    joints
-        One or more joints.
-    epsilon, lam
-        The budget and its split, as for ``L1Lift.split``.
-    kind
-        "l1", "chi2" or "alpha".
-    alpha
-        The order of alpha-lift, 1 or more; the other kinds have none.
+    b = ``lam * epsilon`` for the min-lift and ``(1 - lam) * epsilon`` for the max-lift. `kind` is
+    "l1", "chi2" or "alpha", of the order `alpha`.
 
     Examples
     --------

@@ -49,19 +49,10 @@ def vertex_counts(
     seed: int = 0,
     lam: float = 0.5,
 ) -> list[VertexCount]:
-    """Count the vertices of ALIP's polytope for one random joint of each size.
+    """Count the vertices of ALIP's polytope for one random joint of |S| and each |X|.
 
-    Parameters
-    ----------
-    n_s, n_xs
-        |S|, and the |X| to try.
-    epsilon, lam
-        The budgets are ``lam * epsilon`` and ``(1 - lam) * epsilon``.
-    seed
-        0 or more.
-
-    Cost
-        One small linear system per candidate of the bound.
+    The budgets are ``lam * epsilon`` and ``(1 - lam) * epsilon``. One small linear system is solved
+    per candidate of the bound.
 
     Examples
     --------
@@ -101,13 +92,8 @@ def growth_exponent(counts: Sequence[VertexCount]) -> float:
 def vertices_of(lift: Floats, low: float, high: float) -> Floats:
     """Return the vertices of ``{v in simplex : low <= lift @ v <= high}``, one a row.
 
-    Parameters
-    ----------
-    lift
-        P(s|x) / P(s), (|S|, |X|); P_S times it is 1 for every x. Columns in general position, as
-        those of random joints are: a vertex with more than its share of tight bounds may be missed.
-    low, high
-        Bounds on the lift around 1.
+    `lift` is P(s|x) / P(s), (|S|, |X|), with columns in general position, as those of random joints
+    are: a vertex with more than its share of tight bounds may be missed. The bounds are around 1.
 
     Examples
     --------

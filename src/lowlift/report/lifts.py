@@ -3,11 +3,8 @@
 import numpy as np
 
 from lowlift.audit import Audit
-from lowlift.figures.lifts import Shown, arranged
 from lowlift.figures.page import Table
 from lowlift.wording import cell, counted, percent, shown, times
-
-__all__ = ["Shown", "arranged", "output_names", "riskiest"]
 
 _RISKIEST, _OUTPUTS = 12, 3
 

@@ -7,6 +7,8 @@ from lowlift.rounding import ceiling, floor
 from lowlift.wording import capital, counted, joined
 
 if TYPE_CHECKING:
+    from lowlift.audit import Audit
+    from lowlift.confidence import LiftIntervals
     from lowlift.report.report import Report
 
 ADVERSARY = (
@@ -47,6 +49,7 @@ _SAMPLE = Limit(
     "The bound is exact for the table it was designed on. If that table is a sample of a larger "
     "population, its counts are estimates of the population's.",
 )
+TOO_SMALL = "as a sample the table is too small to support the bound."
 _UNCHECKED = Limit(
     "Not checked on this table",
     "The sensitive columns are not in the table that was published from: the bound is the one of "
@@ -103,19 +106,36 @@ def _of_columns(report: "Report") -> list[Limit]:
     return [Limit("Each sensitive column alone", text)]
 
 
-def _sample(report: "Report") -> Limit:
-    intervals = report.intervals
-    if intervals is None:
-        return _SAMPLE
+def sample_note(intervals: "LiftIntervals") -> str:
+    """Return what the lifts are if the table is a sample."""
     low, high = float(intervals.low.min()), float(intervals.high.max())
-    text = (
+    return (
         f"Exact if the table is the population. If its {counted(intervals.n_rows, 'row')} are a "
         f"sample, the lifts lie between {floor(low)} and {ceiling(high)} (all at once with "
         f"{intervals.level:.0%} confidence, for a channel that was not chosen with the same rows)."
     )
-    if report.subject.is_satisfied and intervals.supports(report.subject.criterion) is False:
-        short = "As a sample the table is too small to support the bound."
-        return Limit(_SAMPLE.name, f"{text} {short}", True)
+
+
+def is_too_small(intervals: "LiftIntervals", audit: "Audit") -> bool:
+    """Return whether a bound that holds would not be supported by the table as a sample."""
+    return audit.is_satisfied and intervals.supports(audit.criterion) is False
+
+
+def never_together(cells: int) -> str:
+    """Return what it means that so many pairs of a sensitive and a released value have no row."""
+    never = f"never {'occurs' if cells == 1 else 'occur'} together"
+    return (
+        f"{counted(cells, 'pair')} of a sensitive and a released value {never}: publishing such a "
+        "value as it is rules the sensitive one out."
+    )
+
+
+def _sample(report: "Report") -> Limit:
+    if report.intervals is None:
+        return _SAMPLE
+    text = sample_note(report.intervals)
+    if is_too_small(report.intervals, report.subject):
+        return Limit(_SAMPLE.name, f"{text} {capital(TOO_SMALL)}", True)
     return Limit(_SAMPLE.name, text)
 
 
@@ -125,10 +145,7 @@ def _zeros(report: "Report") -> list[Limit]:
     if not cells:
         return []
     ruled_out = int((audit.lift == 0).sum())
-    text = (
-        f"{counted(cells, 'pair')} of a sensitive and a released value never occur together: "
-        "publishing such a value as it is rules the sensitive one out."
-    )
+    text = never_together(cells)
     if ruled_out and report.is_release:
         text += f" {counted(ruled_out, 'such pair')} remain in what is published."
     return [Limit("Values that never occur together", text, is_warning=ruled_out > 0)]

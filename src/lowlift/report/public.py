@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.criteria import BuiltIn
-from lowlift.figures import LegendEntry
 from lowlift.figures.page import Table
 from lowlift.guarantees import promise_in_full
 from lowlift.report.limits import ADVERSARY, public_limits
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 class Public:
     """What may be published of a report: plain texts, so that nothing else can be reached.
 
-    It answers as `Report` does; what it does not tell is None or empty.
+    It answers as `Report` does; what it does not tell is not there.
     """
 
     title: str
@@ -50,18 +49,7 @@ class Public:
     #: For whoever publishes; not on the page.
     warnings: tuple[str, ...] = ()
     adversary: str = ADVERSARY
-    is_public: bool = True
-    curve_source: str = ""
     salt: str = ""
-    is_curve: bool = False
-    riskiest: None = None
-    lift_before_svg: None = None
-    lift_after_svg: None = None
-    shares_before_svg: None = None
-    shares_after_svg: None = None
-    curve_svgs: tuple[str, ...] = ()
-    curve_legend: tuple[LegendEntry, ...] = ()
-    mechanisms: None = None
 
     @property
     def public(self) -> "Public":

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from lowlift.audit import Audit, audit
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.confidence import LiftIntervals
+from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
 from lowlift.figures import (
@@ -20,7 +21,9 @@ from lowlift.figures import (
     legend,
     panel_svg,
 )
+from lowlift.figures.lifts import Shown, arranged
 from lowlift.figures.page import Table, render
+from lowlift.figures.tradeoffs import curve_panels
 from lowlift.guarantees import ends_of, promise_in_full, stopped_note
 from lowlift.measures import bayes_vulnerability
 from lowlift.report import lifts, limits, outputs, tradeoffs
@@ -126,11 +129,6 @@ class Report:
         return self.encoded is not None
 
     @property
-    def is_public(self) -> bool:
-        """Whether this is the public form; see `public`."""
-        return False
-
-    @property
     def uncovered(self) -> str:
         """Why the bound does not cover all that was published; empty when it does."""
         return "" if self.publication is None else self.publication.uncovered
@@ -205,11 +203,11 @@ class Report:
 
     @cached_property
     def words(self) -> Table | None:
-        """The bound in the words of other notions, measured before and after."""
-        return notions(self.raw, self.published)
+        """The bound in the words of other notions, measured; None for a trade-off."""
+        return None if self.is_curve else notions(self.raw, self.published)
 
     @cached_property
-    def riskiest(self) -> Table | None:
+    def riskiest(self) -> Table:
         """The riskiest values, and what became of them."""
         return lifts.riskiest(self.raw, self.published, self._names, is_judged=not self.is_curve)
 
@@ -246,17 +244,17 @@ class Report:
         return lifts.output_names(self.subject, self.encoded.texts if self.encoded else None)
 
     @cached_property
-    def shown_before(self) -> lifts.Shown:
+    def shown_before(self) -> Shown:
         """The lifts of X as it is that are drawn."""
         names = lifts.output_names(self.raw, None)
-        return lifts.arranged(self.raw, names, "values of X")
+        return arranged(self.raw, names, "values of X")
 
     @cached_property
-    def shown_after(self) -> lifts.Shown | None:
+    def shown_after(self) -> Shown | None:
         """The lifts of what is published that are drawn."""
         if self.published is None:
             return None
-        return lifts.arranged(self.published, self._names, "published values")
+        return arranged(self.published, self._names, "published values")
 
     @cached_property
     def lift_before_svg(self) -> str:
@@ -270,7 +268,7 @@ class Report:
             return None
         return self._heat_map(self.shown_after, "Lift of S by what is published", "published")
 
-    def _heat_map(self, part: lifts.Shown, title: str, what: str) -> str:
+    def _heat_map(self, part: Shown, title: str, what: str) -> str:
         parts = [self.shown_before.log_lift]
         if self.shown_after is not None:
             parts.append(self.shown_after.log_lift)
@@ -308,26 +306,19 @@ class Report:
     @property
     def _mark(self) -> Point | None:
         """The release as a point of the curve."""
-        if self.encoded is None:
+        if self.published is None:
             return None
-        found, criterion = self.encoded.release.audit, self.encoded.release.criterion
-        return Point(
-            self.mechanism,
-            str(criterion),
-            tradeoffs.split_of(criterion),
-            tradeoffs.epsilon_of(criterion),
-            found.nmi,
-            math.nan if self.upper_bound is None else self.upper_bound,
-            found.min_lift_leakage,
-            found.max_lift_leakage,
-            self.is_satisfied,
-            math.nan,
-        )
+        criterion = self.published.criterion
+        sides = {"split": split_of(criterion), "epsilon": epsilon_of(criterion)}
+        # A bound on merging alone is not drawn: the curve has other mechanisms too.
+        proven = self.certificate if self.upper_bound is not None else None
+        found = Point.of(self.mechanism, self.published, proven, **sides)
+        return replace(found, is_satisfied=self.is_satisfied)
 
     @cached_property
     def curve_svgs(self) -> tuple[str, ...]:
         """Utility and leakages over the budget, this release marked; empty without points."""
-        panels = tradeoffs.curve_panels(self.points, self._mark) if self.points else []
+        panels = curve_panels(self.points, self._mark) if self.points else []
         return tuple(
             panel_svg(panel, width=3.9, height=3.0, salt=f"{self.salt}curve-{k}")
             for k, panel in enumerate(panels)
@@ -338,7 +329,7 @@ class Report:
         """The labels of the curve, each with its swatch."""
         if not self.points:
             return ()
-        return tuple(legend(tradeoffs.curve_panels(self.points, self._mark)))
+        return tuple(legend(curve_panels(self.points, self._mark)))
 
     @cached_property
     def mechanisms(self) -> Table | None:
@@ -347,20 +338,6 @@ class Report:
 
 
 def page(report: Report, *, is_public: bool = False) -> str:
-    """Return a report as one HTML page without anything from outside.
-
-    Parameters
-    ----------
-    report
-        The facts.
-    is_public
-        Whether to leave out everything of S by X, counts and the input's hash; see
-        `Report.public`.
-
-    Raises
-    ------
-    MissingExtra
-        Without matplotlib or jinja2.
-    """
+    """Return a report, or its public form, as one HTML page without anything from outside."""
     facts = report.public if is_public else report
     return render("lowlift.report", "report.html", report=facts, is_public=is_public)

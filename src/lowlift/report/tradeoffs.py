@@ -3,14 +3,10 @@
 import math
 from collections.abc import Sequence
 
-from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.figures.page import Table
-from lowlift.figures.tradeoffs import curve_panels
 from lowlift.report.records import Point
 from lowlift.rounding import percent_at_most
 from lowlift.wording import percent
-
-__all__ = ["curve_panels", "epsilon_of", "side_by_side", "split_of"]
 
 _ROWS = 24
 

@@ -10,8 +10,9 @@ from lowlift.guarantees import (
     HOLDS,
     UNPROVEN,
     ends_of,
-    is_empty,
+    measured,
     promise_of,
+    verdict_word,
 )
 from lowlift.report.records import Number, Verdict
 from lowlift.rounding import at_least, at_most, percent_at_most
@@ -29,15 +30,6 @@ _EXACT = (
 )
 
 
-def _measured(audit: Audit) -> str:
-    """Say how far the lifts of an audit go."""
-    high, low = float(audit.lift.max()), float(audit.lift.min())
-    more = f"make a sensitive value {high:.3g} times as likely as it was"
-    if low == 0:
-        return f"{more}, or rule it out"
-    return f"{more}, or reduce it to {low:.3g} times"
-
-
 def verdict_of(report: "Report", *, is_public: bool = False) -> Verdict:
     """Return the verdict on what is published, or on publishing X as it is.
 
@@ -45,7 +37,8 @@ def verdict_of(report: "Report", *, is_public: bool = False) -> Verdict:
     """
     criterion, subject = report.raw.criterion, report.subject
     columns = "the columns" if is_public else _columns(report)
-    word, sentence, detail = _word(report), _NOTHING, ""
+    word = verdict_word(criterion, subject.is_certified, report.is_satisfied)
+    sentence, detail = _NOTHING, ""
     if word == UNPROVEN:
         sentence = (
             "This bound is not one of lowlift's own and was compared in floating point only: "
@@ -65,7 +58,7 @@ def verdict_of(report: "Report", *, is_public: bool = False) -> Verdict:
         asked = f"The bound asks that {promise_of(criterion)}"
         sentence, detail = f"{start}.", f"{asked}."
         if not is_public:
-            sentence = f"{start}: a published value can {_measured(subject)}."
+            sentence = f"{start}: {measured(subject.lift.min(), subject.lift.max())}."
             detail = f"{asked}; {_broken_by(subject)}. {_EXACT}"
     numbers = () if is_public else numbers_of(report)
     found = Verdict(word, _TONES[word], capital(sentence), detail, numbers)
@@ -89,20 +82,14 @@ def _broken_by(audit: Audit) -> str:
 
 def curve_verdict(report: "Report") -> Verdict:
     """Return what a trade-off says first: how risky X is as it is."""
-    sentence = f"Published as is, a value of {_columns(report)} can {_measured(report.raw)}."
+    lift = report.raw.lift
+    lifts = measured(lift.min(), lift.max())
+    sentence = f"With {_columns(report)} published as is, {lifts}."
     detail = (
         f"The curve shows what {counted(len(report.points), 'release')} keep under bounds from "
         "strict to loose. Each was audited exactly."
     )
     return Verdict("Trade-off", "plain", sentence, detail, ())
-
-
-def _word(report: "Report") -> str:
-    if not report.subject.is_certified:
-        return UNPROVEN
-    if not report.is_satisfied:
-        return FAILS
-    return EMPTY if is_empty(report.raw.criterion) else HOLDS
 
 
 def numbers_of(report: "Report") -> tuple[Number, ...]:

@@ -3,7 +3,7 @@
 from lowlift.errors import InvalidInput, LowliftError
 from lowlift.web import work
 from lowlift.web.jobs import Job
-from lowlift.web.pages import search_svg, show
+from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import Setting
 from lowlift.web.words import message_of
@@ -19,13 +19,7 @@ def inspect(session: Session, key: str) -> Job:
 
 
 async def answered(session: Session, setting: Setting) -> Job:
-    """Return the job that answers a setting, or the one that it waits for.
-
-    Raises
-    ------
-    LowliftError
-        When something in the setting is wrong.
-    """
+    """Return the job that answers a setting, or the one that it waits for."""
     table = session.table(setting.table)
     asked, bound = setting.asked(), setting.bound()
     counted = session.job(
@@ -99,18 +93,11 @@ def progress_of(job: Job) -> str:
     """Return how far a job is."""
     last = job.steps[-1] if job.steps else None
     kind = {4: "search", 3: "compiling"}.get(len(last or ()), "")
-    chart = search_svg(job.steps) if kind == "search" else ""
-    return show("progress.html", job=job, last=last, kind=kind, chart=chart)
+    return show("progress.html", job=job, last=last, kind=kind)
 
 
 async def finished(session: Session, setting: Setting) -> work.Answer:
-    """Return the answer to a setting.
-
-    Raises
-    ------
-    InvalidInput
-        When there is none yet.
-    """
+    """Return the answer to a setting, which must be there."""
     job = await answered(session, setting)
     if not isinstance(job.result, work.Answer):
         raise InvalidInput("look at the result first; then it can be drawn.")

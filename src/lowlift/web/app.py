@@ -24,6 +24,7 @@ from lowlift.web.sessions import Sessions, SessionTable
 from lowlift.web.visitors import AppState, NotIn
 from lowlift.web.words import message_of
 
+_TEXTS = {404: "there is no such page.", 403: "this form is out of date. Load its page again."}
 #: Some versions of FastAPI report requests to whom the environment names.
 _SILENT: Any = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
@@ -51,9 +52,9 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         jobs.prepare()
         sessions.compile(work.compile_all)
-        clock = asyncio.create_task(_sweep(sessions, connections, limits))
+        timer = asyncio.create_task(_sweep(sessions, connections, limits))
         yield
-        clock.cancel()
+        timer.cancel()
         connections.close()
         sessions.close()
 
@@ -69,11 +70,9 @@ def create_app(
         app.include_router(part.router)
     static = str(resources.files("lowlift.web") / "static")
     app.mount("/static", StaticFiles(directory=static), name="static")
-    app.add_exception_handler(LowliftError, _refused)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(RequestValidationError, _incomplete)
+    for kind in (LowliftError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, _problem)
     app.add_exception_handler(NotIn, _not_in)
-    app.add_exception_handler(Exception, _ours)
     return Guard(app, hosts, scheme, limits, sessions)
 
 
@@ -84,31 +83,21 @@ async def _sweep(sessions: Sessions, connections: Connections, limits: Limits) -
         connections.sweep()
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    return _problem(request, message_of(error), 422)
-
-
-async def _incomplete(request: Request, _: Exception) -> Response:
-    return _problem(request, "this form was not complete. Go back and fill it in.", 422)
-
-
-async def _http(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    texts = {404: "there is no such page.", 403: "this form is out of date. Load its page again."}
-    return _problem(request, texts.get(status, "this cannot be done here."), status)
-
-
-async def _ours(request: Request, _: Exception) -> Response:
-    return _problem(request, "this went wrong on our side; the log has the place.", 500)
-
-
 async def _not_in(request: Request, _: Exception) -> Response:
     if request.app.state.shared.access.has_password and request.method == "GET":
         return RedirectResponse("/login", 303)
     return HTMLResponse(show("closed.html"), 401)
 
 
-def _problem(request: Request, text: str, status: int) -> Response:
+async def _problem(request: Request, error: Exception) -> Response:
     """Return an error as a page, or as a part of one when a part was asked for."""
+    status, text = 500, "this went wrong on our side; the log has the place."
+    if isinstance(error, LowliftError):
+        status, text = 422, message_of(error)
+    elif isinstance(error, RequestValidationError):
+        status, text = 422, "this form was not complete. Go back and fill it in."
+    elif isinstance(error, HTTPException):
+        status = error.status_code
+        text = _TEXTS.get(status, "this cannot be done here.")
     is_part = request.headers.get("hx-request") == "true"
     return HTMLResponse(show("problem.html" if is_part else "error.html", message=text), status)

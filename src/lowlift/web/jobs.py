@@ -30,6 +30,11 @@ _PATIENCE = 0.5
 _PAUSES = (0.05, 0.3, 1.0)
 #: Seconds that a failure is shown before the work is tried again.
 _SHOWN = 10.0
+#: What a page says of work that was ended, by its state.
+_ENDED = {
+    "cancelled": "this work was cancelled.",
+    "abandoned": "this work was ended, as no page waited for it. Start it again.",
+}
 #: Progress kept for the chart of a search.
 _MOST_STEPS = 400
 
@@ -50,7 +55,8 @@ class Job:
         self, function: Callable[..., Any], *arguments: Any, folder: Path | None = None
     ) -> None:
         self.id = secrets.token_urlsafe(12)
-        #: "running", then "done", "refused" (see `error`), "failed" or "cancelled".
+        #: "running", then "done", "refused" (see `error`), "failed", "cancelled" by a user, or
+        #: "abandoned": no page listened.
         self.state = "running"
         self.steps: list[Any] = []
         self.result: Any = None
@@ -81,7 +87,7 @@ class Job:
     def is_to_be_repeated(self) -> bool:
         """Whether asking again starts it anew; a failure is shown for a while first."""
         is_over = time.monotonic() - self.ended > _SHOWN
-        return self.state == "cancelled" or (self.state == "failed" and is_over)
+        return self.state in {"cancelled", "abandoned"} or (self.state == "failed" and is_over)
 
     @property
     def seconds(self) -> float:
@@ -110,10 +116,10 @@ class Job:
         with contextlib.suppress(OSError, ValueError):
             self._pipe.send("stop")
 
-    def cancel(self) -> None:
+    def cancel(self, state: str = "cancelled") -> None:
         """End the process; there is no result."""
         if self.is_running:
-            self._settle("cancelled", None, "This work was cancelled.")
+            self._settle(state, None, _ENDED[state])
         if self._process.pid is not None:
             self._process.terminate()
 

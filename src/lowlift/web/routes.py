@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import (
     FileResponse,
     HTMLResponse,
@@ -32,6 +32,13 @@ from lowlift.workflow import CRITERIA, MECHANISMS
 router = APIRouter()
 #: The least seconds between two events of a job, and the most.
 _PAUSE, _HEARTBEAT = 0.15, 2.0
+
+
+def _setting(request: Request) -> Setting:
+    return Setting.of(request.query_params.multi_items())
+
+
+InSetting = Annotated[Setting, Depends(_setting)]
 
 
 @router.get("/")
@@ -173,32 +180,22 @@ async def _result(
 
 
 @router.get("/pictures")
-async def pictures(request: Request, session: InSession) -> Response:
+async def pictures(setting: InSetting, session: InSession) -> Response:
     """Draw the heat maps and distributions of an answer."""
-    setting = Setting.of(request.query_params.multi_items())
     answer = await finished(session, setting)
-    job = session.job(
-        ("pictures", answer.design.release.fingerprint, setting),
-        work.pictures,
-        answer.design,
-        setting,
-    )
+    made = answer.design
+    key = "pictures", made.release.fingerprint, setting
+    job = session.job(key, work.pictures, made, setting)
     return HTMLResponse(await drawn(session, job, f"/pictures?{setting.query}"))
 
 
 @router.get("/curve")
-async def curve(request: Request, session: InSession) -> Response:
+async def curve(setting: InSetting, session: InSession) -> Response:
     """Draw the trade-off of the merging mechanisms with an answer in it."""
-    setting = Setting.of(request.query_params.multi_items())
     answer = await finished(session, setting)
-    points = session.points.get(setting.family)
-    job = session.job(
-        ("curve", answer.design.release.fingerprint, setting),
-        work.curve,
-        answer.design,
-        setting,
-        points,
-    )
+    made, points = answer.design, session.points.get(setting.family)
+    key = "curve", made.release.fingerprint, setting
+    job = session.job(key, work.curve, made, setting, points)
     html = await drawn(session, job, f"/curve?{setting.query}")
     if job.state == "done":
         session.points[setting.family] = job.result.points
@@ -217,9 +214,8 @@ async def compare(request: Request, session: InSession) -> Response:
 
 
 @router.get("/compared")
-async def compared(request: Request, session: InSession) -> Response:
+async def compared(setting: InSetting, session: InSession) -> Response:
     """Return one column of a comparison."""
-    setting = Setting.of(request.query_params.multi_items())
     part = await part_of(session, setting, f"/compared?{setting.query}")
     if not isinstance(part, str):
         part = show("compared.html", answer=part, setting=setting)
@@ -310,6 +306,7 @@ async def _stream(job: Job) -> AsyncIterator[str]:
             await asyncio.sleep(_PAUSE)
         if job.state == "cancelled":
             yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+        # An abandoned job has a page after all, which was late to listen: it asks again.
         yield f"event: {'end' if job.state == 'cancelled' else 'done'}\ndata: -\n\n"
     finally:
         job.listeners -= 1
@@ -323,8 +320,8 @@ async def end(identity: str, verb: str, session: InSession, token: Token) -> Res
     job = session.by_id(identity)
     if verb == "stop":
         job.stop()
-    elif verb == "cancel":
-        job.cancel()
-    else:
+        return Response(status_code=204)
+    if verb != "cancel":
         raise HTTPException(404)
-    return Response(status_code=204)
+    job.cancel()
+    return HTMLResponse(show("cancelled.html"))

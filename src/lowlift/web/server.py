@@ -131,11 +131,9 @@ def serve(
         Without ``lowlift[web]``.
     """
     try:
-        import uvicorn
-
         from lowlift.web.access import AccessControl
         from lowlift.web.app import create_app
-        from lowlift.web.connections import Connections, Loop
+        from lowlift.web.connections import Connections
         from lowlift.web.sessions import SessionTable
     except ImportError as error:
         raise MissingExtra("pip install 'lowlift[web]' to run the web app.") from error
@@ -164,28 +162,38 @@ def serve(
             limits=limits,
             connections=connections,
         )
-        config = uvicorn.Config(
-            app,
-            http=connections.protocol,
-            ws="none",  # its connections would have no deadlines
-            log_config=None,
-            log_level=logging.ERROR,
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            ssl_certfile=address.certificate,
-            ssl_keyfile=address.key,
-            timeout_graceful_shutdown=2,
-        )
         _announce(access, url, Path(name), opens_browser, say)
-        server = uvicorn.Server(config)
-        seconds = limits.head_seconds
-        with (
-            _ended_by_signals(server),
-            contextlib.suppress(KeyboardInterrupt),
-            asyncio.Runner(loop_factory=lambda: Loop(seconds)) as runner,
-        ):
-            runner.run(server.serve(sockets=[listening]))
+        _run(app, connections, address, listening, limits.head_seconds)
+
+
+def _run(
+    app: Any, connections: Any, address: Address, listening: socket.socket, seconds: float
+) -> None:
+    """Serve until a signal arrives; TLS must start within so many seconds."""
+    import uvicorn
+
+    from lowlift.web.connections import Loop
+
+    config = uvicorn.Config(
+        app,
+        http=connections.protocol,
+        ws="none",  # its connections would have no deadlines
+        log_config=None,
+        log_level=logging.ERROR,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        ssl_certfile=address.certificate,
+        ssl_keyfile=address.key,
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    with (
+        _ended_by_signals(server),
+        contextlib.suppress(KeyboardInterrupt),
+        asyncio.Runner(loop_factory=lambda: Loop(seconds)) as runner,
+    ):
+        runner.run(server.serve(sockets=[listening]))
 
 
 @contextlib.contextmanager

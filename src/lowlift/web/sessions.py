@@ -17,7 +17,7 @@ from lowlift.web.settings import Setting
 
 _MOST_JOBS, _MOST_RUNNING, _MOST_SESSIONS = 48, 8, 32
 #: States of jobs that wrote nothing.
-_NOTHING_MADE = frozenset({"refused", "failed", "cancelled"})
+_NOTHING_MADE = frozenset({"refused", "failed", "cancelled", "abandoned"})
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,7 @@ class Session:
     _n_tables: int = 0
 
     def table(self, key: str) -> SessionTable:
-        """Return a table of this session.
-
-        Raises
-        ------
-        InvalidInput
-            When there is none.
-        """
+        """Return a table of this session, which must be there."""
         if key not in self.tables:
             raise InvalidInput("this table is not here any more. Choose or upload it again.")
         return self.tables[key]
@@ -96,13 +90,7 @@ class Session:
             shutil.rmtree(folder, ignore_errors=True)
 
     def job(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> Job:
-        """Return the job of this key, started unless it runs or is done.
-
-        Raises
-        ------
-        InvalidInput
-            When too many run.
-        """
+        """Return the job of this key, started unless it runs or is done; not when too many run."""
         found = self._jobs.get(key)
         if found is None or found.is_to_be_repeated:
             self._make_room()
@@ -169,13 +157,7 @@ class Session:
             del self._jobs[key]
 
     def by_id(self, identity: str) -> Job:
-        """Return a job by its id.
-
-        Raises
-        ------
-        InvalidInput
-            When there is none.
-        """
+        """Return a job by its id, which must be there."""
         for job in self.jobs:
             if hmac.compare_digest(job.id.encode(), identity.encode()):
                 return job
@@ -201,7 +183,7 @@ def _sweep(jobs: Iterable[Job], grace: float) -> None:
     now = time.monotonic()
     for job in jobs:
         if job.is_running and not job.listeners and now - job.last_seen > grace:
-            job.cancel()
+            job.cancel("abandoned")
 
 
 def _is_about(key: Hashable, table: str) -> bool:
@@ -222,13 +204,7 @@ class Sessions:
         self._compiling = Job(function, folder=self._folder)
 
     def start(self, before: str = "") -> str:
-        """Return the cookie of a new session, in place of the one that a browser had before.
-
-        Raises
-        ------
-        InvalidInput
-            When there are too many, all at work.
-        """
+        """Return the cookie of a new session, in place of the one that a browser had before."""
         for key in [key for key, session in self._sessions.items() if session is self.find(before)]:
             self._sessions.pop(key).close()
         if len(self._sessions) >= _MOST_SESSIONS:

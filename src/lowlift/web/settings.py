@@ -44,13 +44,7 @@ class Setting:
 
     @classmethod
     def of(cls, query: Iterable[tuple[str, str]]) -> Self:
-        """Return the setting of a query; what is not about it is left aside.
-
-        Raises
-        ------
-        InvalidInput
-            For a number that is none, or a name that is not among the choices.
-        """
+        """Return the setting of a query; what is not about it is left aside."""
         pairs = [(name, value) for name, value in query if value != ""]
         last = dict(pairs)
         given: dict[str, str | float] = {name: last[name] for name in _NAMES if name in last}

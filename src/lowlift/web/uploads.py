@@ -91,13 +91,7 @@ class Upload:
             self.fault = self.fault or "the upload was cut off. Send it again."
 
     def finish(self) -> Path:
-        """Return the file.
-
-        Raises
-        ------
-        InvalidInput
-            When there is none, or it is not what it must be.
-        """
+        """Return the file, or refuse what is not one that can be read."""
         if self.fault:
             raise InvalidInput(self.fault)
         if self.path is None:

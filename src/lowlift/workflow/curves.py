@@ -201,7 +201,14 @@ def tradeoff_of(
         if chosen.is_auto or is_monotone:
             key = name, str(bound.split)
             release = best[key] = _better(release, best.get(key))
-        points[k] = _point(chosen.name, release, bound, time.perf_counter() - start)
+        points[k] = Point.of(
+            chosen.name,
+            release.audit,
+            release.certificate,
+            split=bound.split,
+            epsilon=bound.epsilon,
+            seconds=time.perf_counter() - start,
+        )
         if progress is not None and progress(done, len(tasks)) is False:
             break
     return [points[k] for k in sorted(points)]
@@ -224,23 +231,6 @@ def _better(release: Release, tighter: Release | None) -> Release:
     if known is None:
         return other
     return other.with_certificate(replace(known, gap=known.upper_bound - other.audit.nmi))
-
-
-def _point(mechanism: str, release: Release, bound: Bound, seconds: float) -> Point:
-    audit, certificate = release.audit, release.certificate
-    return Point(
-        mechanism,
-        str(bound.criterion),
-        bound.split,
-        bound.epsilon,
-        audit.nmi,
-        certificate.upper_bound if certificate else math.nan,
-        audit.min_lift_leakage,
-        audit.max_lift_leakage,
-        audit.is_satisfied,
-        seconds,
-        certificate is not None and certificate.is_stopped,
-    )
 
 
 def write_curve(points: Sequence[Point], path: Path) -> None:

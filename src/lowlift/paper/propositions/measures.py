@@ -15,6 +15,11 @@ Table: TypeAlias = Sequence[Sequence[int]]
 Numbers: TypeAlias = Any
 
 
+def _largest(function: Callable[[Any], Any]) -> "cached_property[Numbers]":
+    """Return the largest over the outputs of sum_s P(s) f(l(s, y)) as an attribute of cases."""
+    return cached_property(lambda cases: cases.means(function).max(axis=1))
+
+
 class Cases:
     """Cases of one shape and their measures, one number per case.
 
@@ -62,7 +67,7 @@ class Cases:
             self._exact[k] = Exact(self.counts[[k]], weights[None], self.high[[k]])
         return self._exact[k]
 
-    def _means(self, function: Callable[[Any], Any], p_s: Numbers = None) -> Numbers:
+    def means(self, function: Callable[[Any], Any], p_s: Numbers = None) -> Numbers:
         """Return sum_s P(s) f(l(s, y)) per output."""
         weights = self.p_s if p_s is None else p_s
         return (weights[:, :, None] * function(self.lift)).sum(axis=1)
@@ -74,32 +79,17 @@ class Cases:
     @cached_property
     def total_variation(self) -> Numbers:
         """T(S;Y)."""
-        return self._average(self._means(lambda v: abs(v - 1))) / 2
+        return self._average(self.means(lambda v: abs(v - 1))) / 2
 
     @cached_property
     def chi2_divergence(self) -> Numbers:
         """The chi2 information of S and Y."""
-        return self._average(self._means(lambda v: (v - 1) ** 2))
+        return self._average(self.means(lambda v: (v - 1) ** 2))
 
-    @cached_property
-    def l1(self) -> Numbers:
-        """The l1-lift."""
-        return self._means(lambda v: abs(v - 1)).max(axis=1)
-
-    @cached_property
-    def chi2(self) -> Numbers:
-        """The chi2-lift."""
-        return self._means(lambda v: (v - 1) ** 2).max(axis=1)
-
-    @cached_property
-    def l1_inverse(self) -> Numbers:
-        """The l1-lift-inverse."""
-        return self._means(lambda v: abs(1 / v - 1)).max(axis=1)
-
-    @cached_property
-    def chi2_inverse(self) -> Numbers:
-        """The chi2-lift-inverse."""
-        return self._means(lambda v: (1 / v - 1) ** 2).max(axis=1)
+    l1 = _largest(lambda v: abs(v - 1))
+    chi2 = _largest(lambda v: (v - 1) ** 2)
+    l1_inverse = _largest(lambda v: abs(1 / v - 1))
+    chi2_inverse = _largest(lambda v: (1 / v - 1) ** 2)
 
     @cached_property
     def chord(self) -> Numbers:
@@ -126,15 +116,15 @@ class Cases:
     @property
     def information(self) -> Numbers:
         """I(S;Y) in nats."""
-        return self._average(self._means(lambda v: v * self.log(v)))
+        return self._average(self.means(lambda v: v * self.log(v)))
 
     def powers(self, alpha: Fraction) -> Numbers:
         """Return max_y sum_s P(s) l**alpha."""
-        return self._means(lambda v: self.power(v, alpha)).max(axis=1)
+        return self.means(lambda v: self.power(v, alpha)).max(axis=1)
 
     def sibson(self, alpha: Fraction, p_s: Numbers = None) -> Numbers:
         """Return Sibson's information of order alpha, in nats, under the prior or another one."""
-        means = self._means(lambda v: self.power(v, alpha), p_s)
+        means = self.means(lambda v: self.power(v, alpha), p_s)
         return self.log_of_order(alpha, self._average(self.power(means, 1 / alpha)))
 
     def arimoto(self, alpha: Fraction) -> Numbers:
@@ -207,7 +197,7 @@ class Exact(Cases):
 
     def powers(self, alpha: Fraction) -> Numbers:
         """Enclose max_y sum_s P(s) l**alpha."""
-        means = self._means(lambda v: self.power(v, alpha))
+        means = self.means(lambda v: self.power(v, alpha))
         return np.frompyfunc(larger, 2, 1).reduce(means, axis=1)
 
     def arimoto(self, alpha: Fraction) -> Numbers:

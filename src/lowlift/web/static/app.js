@@ -38,9 +38,16 @@ function listen(root) {
       if (part.getAttribute("hx-get")) htmx.trigger(part, "done");
       else location.reload();
     });
-    source.addEventListener("end", () => {
+    const end = () => {
       source.close();
       part.querySelectorAll("form").forEach((form) => { form.hidden = true; });
+    };
+    source.addEventListener("end", end);
+    // Cancel holds from the click on: what the work gives meanwhile is not shown.
+    const cancel = part.querySelector("[data-cancel]");
+    if (cancel) cancel.addEventListener("submit", () => {
+      end();
+      htmx.trigger(part, "htmx:abort");
     });
     document.addEventListener("htmx:beforeCleanupElement", (event) => {
       if (event.target === part) source.close();
