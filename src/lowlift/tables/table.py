@@ -1,6 +1,8 @@
 """A table, and what is done with it: count it, draw from it, write what may be published."""
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -224,11 +226,21 @@ class Table:
         None for database tables and frames. The files are read once; `check_unchanged` of their
         engine refuses files that changed since.
         """
-        return self._digest
+        return self._digest.result()
 
     @cached_property
-    def _digest(self) -> str | None:
-        return self._engine.sha256()
+    def _digest(self) -> "Future[str | None]":
+        """The digest, which a thread computes while the table is counted."""
+        done: Future[str | None] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(self._engine.sha256())
+            except BaseException as error:  # noqa: BLE001 (raised again where it is asked for)
+                done.set_exception(error)
+
+        threading.Thread(target=run, name="lowlift digest", daemon=True).start()
+        return done
 
     def column(self, name: str, bins: Bins | None = None) -> Column:
         """Return a column that can be counted; quantiles become edges.
@@ -342,6 +354,7 @@ class Table:
             else:
                 self.check_column(column)
         limits.refuse_surely_many(self._engine, columns, most, self.__dict__.get("rows", inf))
+        _ = self._digest  # who counts a table records its digest
         query = queries.count(columns, self._engine.table, self._engine.dialect, most)
         found = self._engine.fetch(query)
         if len(found) > most:

@@ -77,6 +77,8 @@ class Spool:
     """The rows of a plan in a private Parquet file: y, k0, k1, ..., in order."""
 
     path: Path
+    #: The types of columns that are texts in the file, because Parquet has no such type.
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 class Stamps:

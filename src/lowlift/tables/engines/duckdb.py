@@ -28,19 +28,6 @@ from lowlift.tables.outputs import INTEGER_TYPES
 from lowlift.tables.queries import bound, by_output, in_order, named
 from lowlift.tables.sources import DatabaseFile, Files, Frame, refuse_repeated
 
-__all__ = [
-    "DuckDB",
-    "attach",
-    "database_files",
-    "digest_of_files",
-    "drawing",
-    "kind_of",
-    "option",
-    "read_csv",
-    "read_parquet",
-    "spool_rows",
-]
-
 _KINDS = {
     **dict.fromkeys(INTEGER_TYPES, "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "real"),
@@ -140,6 +127,20 @@ def _frame_names(frame: Any) -> list[str]:
     return [str(name) for name in names]
 
 
+def with_types(types: Mapping[str, str]) -> Expression:
+    """Return all columns, those named here cast to these types."""
+    casts = [
+        exp.cast(named(name), kind, dialect="duckdb").as_(name, quoted=True)
+        for name, kind in types.items()
+    ]
+    return exp.Star(replace=casts) if casts else exp.Star()
+
+
+def huge(types: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of whole numbers that Parquet, where they are doubles, does not hold."""
+    return {name: str(kind) for name, kind in types.items() if "HUGEINT" in str(kind)}
+
+
 def attach(path: Path, name: str, *, read_only: bool) -> str:
     """Return the statement that attaches a database file."""
     place = DUCKDB.sql(exp.Literal.string(str(path.resolve())))
@@ -225,7 +226,9 @@ class DuckDB:
             self._view(self._scan(self.source))
         elif self.source.library == "duckdb":
             refuse_repeated(self.source.value.columns, self.description)
-            self._view(read_parquet([self._spooled(self.source.value)]))
+            relation = self.source.value
+            types = huge(dict(zip(relation.columns, relation.types, strict=True)))
+            self._view(read_parquet([self._spooled(relation, types)]), types)
         else:
             frame = self.source.value
             refuse_repeated(_frame_names(frame), self.description)
@@ -249,8 +252,8 @@ class DuckDB:
             self.sandbox.run('DETACH "input"')
             self._attached = False
 
-    def _view(self, scan: Expression) -> None:
-        query = DUCKDB.sql(exp.select("*").from_(scan))
+    def _view(self, scan: Expression, types: Mapping[str, str] | None = None) -> None:
+        query = DUCKDB.sql(exp.select(with_types(types or {})).from_(scan))
         self.sandbox.run(f"CREATE TEMP VIEW {DUCKDB.sql(self.table)} AS {query}")
 
     def _scan(self, files: Files) -> Expression:
@@ -333,11 +336,15 @@ class DuckDB:
                 )
         return str(delimiter)
 
-    def _spooled(self, relation: Any) -> str:
-        """Copy a relation to the private folder: its own connection is not ours to configure."""
+    def _spooled(self, relation: Any, types: Mapping[str, str]) -> str:
+        """Copy a relation to the private folder: its own connection is not ours to configure.
+
+        Columns of these types are texts in the copy.
+        """
         place = self.sandbox.folder / "relation.parquet"
         try:
-            relation.write_parquet(str(place))
+            texts = DUCKDB.sql(with_types(dict.fromkeys(types, "text")))
+            relation.select(duckdb.SQLExpression(texts)).write_parquet(str(place))
         except duckdb.Error as error:
             fault = said(error, self.description)
         else:
@@ -441,12 +448,21 @@ def drawing(
 
 def spool_rows(sandbox: Sandbox, table: Expression, plan: RowPlan, folder: Path) -> Spool:
     """Draw the rows of a plan and write them to a Parquet file in a private folder."""
+    kept = exp.select(*map(named, plan.keep)).from_(table)
+    found = sandbox.run(f"DESCRIBE {DUCKDB.sql(kept)}") if plan.keep else []
+    types = huge({f"k{k}": row[1] for k, row in enumerate(found)})
+    if types:
+        texts = {name: f"text_{secrets.token_hex(8)}" for name in plan.keep}
+        casts = (exp.cast(named(name), "text").as_(text) for name, text in texts.items())
+        table = exp.select(exp.Star(), *casts).from_(table).subquery("exact")
+        keep = (texts[n] if f"k{k}" in types else n for k, n in enumerate(plan.keep))
+        plan = replace(plan, keep=tuple(keep))
     place = folder / f"spool-{secrets.token_hex(8)}.parquet"
     target = DUCKDB.sql(exp.Literal.string(str(place)))
     with drawing(sandbox, table, plan) as (query, values):
         rows = DUCKDB.sql(in_order(query, len(plan.keep)))
         sandbox.run(f"COPY ({rows}) TO {target} (FORMAT parquet)", values)
-    return Spool(place)
+    return Spool(place, types)
 
 
 def digest_of_files(paths: Sequence[Path]) -> str:

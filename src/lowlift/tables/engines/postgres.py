@@ -361,7 +361,7 @@ def spool_drawn(
     """
     with _drawn_here(session, table, plan, types) as (sandbox, sent, local):
         spool = spool_rows(sandbox, sent, local, sandbox.folder)
-        return Spool(spool.path.rename(folder / spool.path.name))
+        return replace(spool, path=spool.path.rename(folder / spool.path.name))
 
 
 def _duckdb_type(shown: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -24,9 +25,7 @@ from lowlift.tables.outputs import Output, OutputColumn
 from lowlift.tables.queries import named
 from lowlift.tables.sources import Frame
 from lowlift.tables.targets import Target
-from lowlift.tables.targets.loading import load_codes, load_spool, published
-
-__all__ = ["frame_target"]
+from lowlift.tables.targets.loading import Writer, enum, published
 
 #: Frames whose rows stay where they are: what is kept is taken from them.
 _IN_MEMORY = {("pandas", "DataFrame"), ("polars", "DataFrame")} | {
@@ -129,7 +128,7 @@ class _FromFrame(_FrameTarget):
         return framed(self.output.columns, codes, self.library, dtypes=came, **parts)
 
 
-class _FromTable(_FrameTarget):
+class _FromTable(Writer, _FrameTarget):
     """A file, a database table or an Arrow dataset: DuckDB makes a pandas or Arrow frame."""
 
     def __init__(self, output: Output, engine: Engine, source: Any) -> None:
@@ -152,29 +151,18 @@ class _FromTable(_FrameTarget):
             "Give a target, such as safe.parquet, or: pip install pandas"
         )
 
-    def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
-        """Make each output as often as counted, in random order."""
-        sandbox = Sandbox([], "the frame")
-        try:
-            load_codes(sandbox, shuffled_codes(counts, seed))
-            self._made = self._fetched(sandbox)
-        finally:
-            sandbox.close()
-        progress(sum(counts), sum(counts))
+    def _open(self, paths: Sequence[Path]) -> Sandbox:
+        self.sandbox = Sandbox(paths, "the frame")
+        return self.sandbox
 
-    def write_rows(self, plan: RowPlan) -> Sequence[int]:
-        """Make the rows of a plan and return how many each output has."""
-        spool = self.engine.spool(plan)
-        try:
-            sandbox = Sandbox([spool.path], "the frame")
-            try:
-                counts = load_spool(sandbox, spool, self.output)
-                self._made = self._fetched(sandbox)
-            finally:
-                sandbox.close()
-        finally:
-            spool.path.unlink()
-        return counts
+    def _store(self, sandbox: Sandbox) -> None:
+        self._made = self._fetched(sandbox)
+        self._close()
+
+    def discard(self) -> None:
+        """Let go of what was not handed out."""
+        self._close()
+        super().discard()
 
     def _fetched(self, sandbox: Sandbox) -> Any:
         query = published(sandbox, self.output)
@@ -283,4 +271,4 @@ def _enum(names: Sequence[str], published: set[str | None] | None) -> str | None
         names = [name for name in names if name in published]
         if not names or not published <= {*names, None}:
             return None
-    return f"ENUM({', '.join(DUCKDB.sql(exp.Literal.string(name)) for name in names)})"
+    return enum(names)
