@@ -66,11 +66,14 @@ def read_parquet(paths: Sequence[str]) -> Expression:
 
 
 def read_csv(
-    paths: Sequence[str], delimiter: str | None, types: Mapping[str, str] | None = None
+    paths: Sequence[str],
+    delimiter: str | None,
+    types: Mapping[str, str] | None = None,
+    sample: int = _SAMPLE,
 ) -> Expression:
     """Return a scan of CSV files with a header: RFC 4180, an empty field is NULL, "" is a text.
 
-    Without `types` they are told from the first million rows.
+    Without `types` they are told from a sample of the first rows.
     """
     options = {
         "header": exp.true(),
@@ -81,7 +84,7 @@ def read_csv(
         "allow_quoted_nulls": exp.false(),
         # Dates written otherwise stay the texts they are.
         "dateformat": exp.Literal.string("%Y-%m-%d"),
-        "sample_size": exp.Literal.number(_SAMPLE),
+        "sample_size": exp.Literal.number(sample),
     }
     if len(paths) > 1:
         options["hive_partitioning"] = exp.false()
@@ -184,18 +187,16 @@ class DuckDB:
         self.table: Expression = exp.Table(this=exp.to_identifier("source", quoted=True))
         try:
             self._open()
-            described = self.sandbox.run(
-                f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(self.table))}"
-            )
+            types = self._types(exp.select("*").from_(self.table))
         except BaseException:
             self.close()
             raise
         self.kinds: Mapping[str, str] = {
-            row[0]: self._opaque.get(row[0]) or kind_of(row[1]) for row in described
+            name: self._opaque.get(name) or kind_of(kind) for name, kind in types.items()
         }
         #: The types of whole numbers, so that what is published can have them too.
         self.widths: Mapping[str, str] = {
-            row[0]: row[1] for row in described if row[1] in INTEGER_TYPES
+            name: kind for name, kind in types.items() if kind in INTEGER_TYPES
         }
 
     def _allowed(self) -> list[Path]:
@@ -266,9 +267,18 @@ class DuckDB:
             refuse_repeated(self._parquet_names(links[0]), self.description)
             return read_parquet(links)
         known = "\t" if ".tsv" in files.paths[0].suffixes else "," if files.is_text else None
-        delimiter = known or self._delimiter(links[0])
+        delimiter, types = (known, {}) if known else self._delimiter(links[0])
         refuse_repeated(_header(links[0], delimiter), self.description)
-        return self._sniffed(links, delimiter, is_text=files.is_text)
+        if len(links) > 1 or not types:
+            # The types of a table of texts are not used.
+            scan = read_csv(links, delimiter, sample=_SAMPLE // 50 if files.is_text else _SAMPLE)
+            types = self._types(exp.select("*").from_(scan))
+        if files.is_text:
+            return read_csv(links, delimiter, dict.fromkeys(types, "VARCHAR"))
+        return self._sniffed(links, delimiter, types)
+
+    def _types(self, query: Expression) -> dict[str, str]:
+        return {row[0]: row[1] for row in self.sandbox.run(f"DESCRIBE {DUCKDB.sql(query)}")}
 
     def _parquet_names(self, link: str) -> Iterator[str]:
         """Return the names of the columns as the file has them, without those inside structures."""
@@ -280,14 +290,8 @@ class DuckDB:
                 yield str(name)
             inside = max(inside - 1, 0) + int(children or 0)
 
-    def _sniffed(self, links: Sequence[str], delimiter: str, *, is_text: bool) -> Expression:
-        """Tell the types once, so that every later query reads the file the same way."""
-        described = self.sandbox.run(
-            f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(read_csv(links, delimiter)))}"
-        )
-        types = {row[0]: row[1] for row in described}
-        if is_text:
-            return read_csv(links, delimiter, dict.fromkeys(types, "VARCHAR"))
+    def _sniffed(self, links: Sequence[str], delimiter: str, types: dict[str, str]) -> Expression:
+        """Return the files read with the types found, so that every query reads them the same."""
         # Times are kept as they are written.
         kinds = {name: kind_of(kind) for name, kind in types.items()}
         self._opaque = {n: kind for n, kind in kinds.items() if kind in {"timestamp", "other"}}
@@ -317,7 +321,8 @@ class DuckDB:
                     self._opaque |= {name: "other"} if kinds[name] == "timestamp" else {}
         return read_csv(links, delimiter, types)
 
-    def _delimiter(self, link: str) -> str:
+    def _delimiter(self, link: str) -> tuple[str, dict[str, str]]:
+        """Return the delimiter of a CSV, and the types of its columns where there are several."""
         scan = read_csv([link], None)
         scan.set("this", "sniff_csv")
         scan.expressions[0].replace(exp.Literal.string(link))
@@ -334,7 +339,8 @@ class DuckDB:
                         exp.select("*").from_(read_csv([link], delimiter, names)).subquery("r")
                     )
                 )
-        return str(delimiter)
+            return str(delimiter), {}
+        return str(delimiter), {column["name"]: column["type"] for column in columns}
 
     def _spooled(self, relation: Any, types: Mapping[str, str]) -> str:
         """Copy a relation to the private folder: its own connection is not ours to configure.

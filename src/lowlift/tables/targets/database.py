@@ -96,7 +96,7 @@ class DatabaseTarget(Writer):
         )
 
     def _store(self, sandbox: Sandbox) -> None:
-        query = DUCKDB.sql(published(sandbox, self.output))
+        query = DUCKDB.sql(published(sandbox, self.output, is_ordered=False))
         table = DUCKDB.sql(self._table)
         sandbox.run("BEGIN TRANSACTION")
         if self.output.force:

@@ -72,12 +72,19 @@ def load_spool(sandbox: Sandbox, spool: Spool, output: Output) -> list[int]:
     return counts
 
 
-def published(sandbox: Sandbox, output: Output, drawn: Sequence[int] | None = None) -> exp.Select:
+def published(
+    sandbox: Sandbox,
+    output: Output,
+    drawn: Sequence[int] | None = None,
+    *,
+    is_ordered: bool = True,
+) -> exp.Select:
     """Return the query of the published columns, in the order of the loaded rows.
 
     The outputs' values are one row of lists and each row looks its own up: unlike a join, that
-    never changes the order. Given the rows of each output, texts are an ENUM of those drawn:
-    DuckDB writes it to a file as texts, and several times as fast.
+    never changes the order. Where the order is free a join is used, which is faster. Given the rows
+    of each output, texts are an ENUM of those drawn: DuckDB writes it to a file as texts, and
+    several times as fast.
     """
     lists, values = [], {}
     for k, column in enumerate(output.columns):
@@ -86,22 +93,26 @@ def published(sandbox: Sandbox, output: Output, drawn: Sequence[int] | None = No
         kind = _enum_of(shown) if drawn is not None and column.kind == "text" else None
         kind = kind or column.width or DUCKDB.types[column.kind]
         # Not exp.cast, which takes all lists for the same type and drops the second cast.
-        list_type = exp.DataType.build(f"{kind}[]", dialect="duckdb")
-        lists.append(exp.Cast(this=texts, to=list_type).as_(f"v{k}"))
+        lists.append(exp.Cast(this=texts, to=exp.DataType.build(f"{kind}[]", dialect="duckdb")))
         values[f"v{k}"] = shown
-    query = DUCKDB.sql(exp.select(*lists))
-    sandbox.run(f"CREATE TEMP TABLE {DUCKDB.sql(_OUTPUTS)} AS {query}", values)
-    place = exp.cast(named("y", "r"), "bigint") + number(1)
+    if not is_ordered:
+        lists = [call("unnest", one) for one in (*lists, call("range", number(len(shown))))]
+    looked_up = exp.select(*(one.as_(f"v{k}") for k, one in enumerate(lists)))
+    sandbox.run(f"CREATE TEMP TABLE {DUCKDB.sql(_OUTPUTS)} AS {DUCKDB.sql(looked_up)}", values)
+    y = exp.cast(named("y", "r"), "bigint")
     released = [
-        call("list_extract", named(f"v{k}", "o"), place.copy()).as_(column.name, quoted=True)
-        for k, column in enumerate(output.columns)
+        named(f"v{k}", "o") if not is_ordered else call("list_extract", named(f"v{k}", "o"), y + 1)
+        for k in range(len(output.columns))
     ]
-    kept = [named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(output.keep)]
-    return (
-        exp.select(*released, *kept)
-        .from_(exp.alias_(_ROWS.copy(), "r", table=True))
-        .join(exp.alias_(_OUTPUTS.copy(), "o", table=True), join_type="cross")
-    )
+    released += [named(f"k{k}", "r") for k in range(len(output.keep))]
+    names = zip(released, output.names, strict=True)
+    query = exp.select(*(one.as_(name, quoted=True) for one, name in names))
+    query = query.from_(exp.alias_(_ROWS.copy(), "r", table=True))
+    outputs = exp.alias_(_OUTPUTS.copy(), "o", table=True)
+    if is_ordered:
+        return query.join(outputs, join_type="cross")
+    number_of = named(f"v{len(output.columns)}", "o")
+    return query.join(outputs, on=exp.EQ(this=y, expression=number_of), join_type="left")
 
 
 def _enum_of(texts: Sequence[str | None]) -> str | None:
