@@ -31,8 +31,6 @@ from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.queries import by_output, id_faults, named
 from lowlift.tables.sources import Frame, SparkTable, refuse_repeated, split_name
 
-__all__ = ["CSV", "Spark", "hadoop", "local_files", "refusing"]
-
 _KINDS = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
     **dict.fromkeys(("float", "double", "decimal"), "real"),
@@ -111,6 +109,8 @@ class Spark:
         self.description = source.description
         self.is_steady = isinstance(source, SparkTable) and source.format != "table"
         self._views: list[str] = []
+        #: What `hold` copied.
+        self._held: DataFrame | None = None
         self.session, self.is_owned = _session(source)
         try:
             with refusing(self.description):
@@ -250,7 +250,8 @@ class Spark:
         """
         with refusing(self.description):
             rows = self.query(exp.select(*map(named, columns)).from_(self.table))
-            self.table = self.view(rows.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY))
+            self._held = rows.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+            self.table = self.view(self._held)
         self.is_steady = True
 
     def spool(self, plan: RowPlan) -> Spool:
@@ -278,6 +279,14 @@ class Spark:
             return
         for name in self._views:
             self.session.catalog.dropTempView(name)
+        release(self._held)
+
+
+def release(frame: DataFrame | None) -> None:
+    """Give back the blocks of a checkpoint, which Spark keeps until Java collects its garbage."""
+    plan = getattr(frame, "_jdf", None)  # Spark Connect has none: its blocks end with the session
+    if plan is not None:
+        plan.queryExecution().logical().rdd().unpersist(False)
 
 
 def hadoop(session: SparkSession) -> tuple[Any, Any] | None:

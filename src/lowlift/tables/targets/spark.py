@@ -20,7 +20,7 @@ from lowlift.tables.dialects import SPARK, Expression, call, number
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, RowPlan
 from lowlift.tables.engines.duckdb import digest_of_files
-from lowlift.tables.engines.spark import CSV, Spark, hadoop, local_files, refusing
+from lowlift.tables.engines.spark import CSV, Spark, hadoop, local_files, refusing, release
 from lowlift.tables.outputs import Output, OutputColumn
 from lowlift.tables.queries import by_output, named
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
@@ -31,8 +31,6 @@ from lowlift.temporary import (
     temporary_beside,
     temporary_table,
 )
-
-__all__ = ["SparkTarget", "chunks"]
 
 #: Numbers that the driver sends to describe the rows, about, at most.
 _NUMBERS = 20_000_000
@@ -142,7 +140,7 @@ class SparkTarget:
         with refusing(self.about):
             self.place.publish()
         if isinstance(self.place, _Checkpoint):
-            self.frame = self.place.read()
+            self.frame = self.place.handed_out
 
     def undo(self) -> bool:
         """Take the name away again, and put back what had it."""
@@ -310,7 +308,7 @@ class _Checkpoint:
     """A frame whose rows the executors hold, apart from our views and files.
 
     A checkpoint and not a cache: when an executor is lost a query fails, and nothing is drawn anew.
-    Spark removes it with the last frame that reads it.
+    Spark removes it with the last frame that reads it; one that is not handed out goes at once.
     """
 
     def __init__(self, engine: Spark) -> None:
@@ -320,6 +318,7 @@ class _Checkpoint:
                 "table. Start a session before, or give a target, such as safe.parquet."
             )
         self.rows: DataFrame | None = None
+        self.handed_out: DataFrame | None = None
 
     def refuse_existing(self) -> None:
         """Do nothing: a frame replaces nothing."""
@@ -333,12 +332,15 @@ class _Checkpoint:
         return self.rows
 
     def publish(self) -> None:
-        """Do nothing: `SparkTarget.frame` is the frame."""
+        """Let go of the frame, which is now `SparkTarget.frame`."""
+        self.handed_out, self.rows = self.rows, None
 
     def undo(self) -> None:
-        self.discard()
+        release(self.handed_out)
+        self.handed_out = None
 
     def discard(self) -> None:
+        release(self.rows)
         self.rows = None
 
 
