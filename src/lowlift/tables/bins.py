@@ -14,19 +14,6 @@ from lowlift.files import refuse_unknown
 from lowlift.joint import Label
 from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days, Labelled
 
-__all__ = [
-    "FAR",
-    "Bins",
-    "Each",
-    "Edges",
-    "Quantiles",
-    "Width",
-    "as_bins",
-    "as_bins_by_name",
-    "bins_from_dict",
-    "parse_bins",
-]
-
 Number: TypeAlias = int | float
 
 _FORMS = (

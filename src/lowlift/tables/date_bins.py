@@ -10,8 +10,6 @@ from typing import Any
 from lowlift.errors import InvalidInput
 from lowlift.joint import Label
 
-__all__ = ["FIRST", "LAST", "Calendar", "DateBins", "DateEdges", "Days", "Labelled"]
-
 #: The days that can be named; what lies outside is one symbol on each side.
 FIRST, LAST = date.min, date.max
 #: Months of each unit but the day.

@@ -10,17 +10,6 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-__all__ = [
-    "DUCKDB",
-    "POSTGRES",
-    "SPARK",
-    "Dialect",
-    "DrawingDialect",
-    "Expression",
-    "call",
-    "number",
-]
-
 Expression: TypeAlias = exp.Expr
 
 #: Hex digits of the digest that become the uniform number, and their bits.
@@ -30,6 +19,11 @@ DIGITS = 15
 def call(name: str, *arguments: Expression) -> Expression:
     """Return a call of a function by its name in the engine."""
     return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def table_named(name: str, schema: str | None = None, catalog: str | None = None) -> exp.Table:
+    """Return a table by its quoted name."""
+    return exp.table_(name, db=schema, catalog=catalog, quoted=True)
 
 
 def number(value: float) -> Expression:

@@ -21,8 +21,6 @@ from lowlift.errors import InvalidInput
 from lowlift.joint import Label
 from lowlift.tables.columns import MISSING, Column
 
-__all__ = ["Draw", "Progress", "one_time_key", "rows_per_output", "shuffled_codes"]
-
 Ints: TypeAlias = npt.NDArray[np.int64]
 #: Called with what is done and the whole.
 Progress: TypeAlias = Callable[[int, int], object]

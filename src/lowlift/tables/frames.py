@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from lowlift.tables.outputs import OutputColumn
 
-__all__ = ["dtypes_of", "framed", "index_of", "published_type", "taken"]
-
 
 def dtypes_of(frame: Any, library: str) -> dict[str, Any]:
     """Return the type of each column of a pandas, polars or Arrow frame, by name."""

@@ -8,8 +8,6 @@ from lowlift.tables import queries
 from lowlift.tables.columns import Column
 from lowlift.tables.engines import Engine
 
-__all__ = ["combinations", "refuse_many", "refuse_surely_many"]
-
 #: Combinations counted for an estimate, about, when there are as many as are accepted: its
 #: standard error is below 2 percent, and one this much beyond is no chance.
 _SAMPLED, _SURELY = 4096, 1.5
@@ -28,7 +26,7 @@ def refuse_surely_many(engine: Engine, columns: Sequence[Column], most: int, kno
     if min(rows, known) <= most:
         return
     # A short look is enough where there are few; a longer one tells more.
-    for head in (most // 4, _HEAD * most) if engine.dialect.stops_early else ():
+    for head in (max(most // 4, 1), _HEAD * most) if engine.dialect.stops_early else ():
         if rows > head:
             found = combinations(engine, columns, most, head)
             if found > _SURELY * most:

@@ -12,21 +12,6 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from lowlift.errors import InvalidInput
 
-__all__ = [
-    "DatabaseFile",
-    "Files",
-    "Frame",
-    "PostgresTable",
-    "Source",
-    "SparkTable",
-    "file_format",
-    "parse_postgres",
-    "parse_source",
-    "refuse_repeated",
-    "split_database",
-    "split_name",
-]
-
 ENGINES = ("duckdb", "postgres", "spark")
 
 _SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}

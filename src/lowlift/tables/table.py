@@ -26,8 +26,6 @@ if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
     from lowlift.tables.engines import Engine
     from lowlift.tables.staging import Staged
 
-__all__ = ["Table", "open_table", "read_joint"]
-
 #: Combinations of values to accept: more take minutes to count here and longer to design for.
 _MOST_GROUPS = 500_000
 
@@ -172,7 +170,7 @@ class Table:
     @property
     def widths(self) -> Mapping[str, str]:
         """The types of whole numbers as DuckDB names them; empty for other engines."""
-        return getattr(self._engine, "widths", {})
+        return self._engine.widths
 
     @property
     def kinds(self) -> Mapping[str, str]:

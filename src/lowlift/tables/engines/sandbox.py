@@ -20,8 +20,6 @@ from lowlift.tables.dialects import DUCKDB, Expression
 from lowlift.tables.engines import Rows, Values
 from lowlift.tables.engines.private import PrivateFolder
 
-__all__ = ["Sandbox"]
-
 Found = TypeVar("Found")
 
 _MEMORY = "1GB"

@@ -10,13 +10,14 @@ from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.files import open_to_readers, place, sync, temporary_beside
-from lowlift.tables.dialects import DUCKDB
+from lowlift.tables.dialects import DUCKDB, table_named
 from lowlift.tables.engines import Engine
-from lowlift.tables.engines.duckdb import DuckDB, attach, database_files, kind_of
+from lowlift.tables.engines.duckdb import DuckDB, attach, database_files
 from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.engines.scans import kind_of, types_of
 from lowlift.tables.outputs import Output
 from lowlift.tables.sources import DatabaseFile
-from lowlift.tables.targets import reading
+from lowlift.tables.targets import Written
 from lowlift.tables.targets.files import refuse_existing
 from lowlift.tables.targets.loading import Writer, published
 
@@ -39,7 +40,7 @@ class DatabaseTarget(Writer):
 
     def _shared(self) -> DuckDB | None:
         """Return the engine when it reads the same database file, which must let go of it."""
-        source = getattr(self.engine, "source", None)
+        source = self.engine.source
         if (
             self.is_new
             or not isinstance(source, DatabaseFile)
@@ -89,11 +90,7 @@ class DatabaseTarget(Writer):
 
     @property
     def _table(self) -> exp.Table:
-        return exp.table_(
-            exp.to_identifier(self.name, quoted=True),
-            db=exp.to_identifier(self.schema, quoted=True),
-            catalog=exp.to_identifier("output", quoted=True),
-        )
+        return table_named(self.name, self.schema, "output")
 
     def _store(self, sandbox: Sandbox) -> None:
         query = DUCKDB.sql(published(sandbox, self.output, is_ordered=False))
@@ -111,11 +108,10 @@ class DatabaseTarget(Writer):
         """Lend the table, before the transaction ends."""
         if self.sandbox is None:
             raise InvalidInput("nothing was written.")
-        shown = self.sandbox.run(f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(self._table))}")
-        kinds = {row[0]: kind_of(row[1]) for row in shown}
-        yield reading(
-            DUCKDB, Path(self.output.description).name, kinds, self._table, self.sandbox.run
-        )
+        types = types_of(self.sandbox, exp.select("*").from_(self._table))
+        kinds = {name: kind_of(kind) for name, kind in types.items()}
+        about = Path(self.output.description).name
+        yield Written(DUCKDB, about, kinds, self._table, self.sandbox.run)
 
     def commit(self) -> None:
         """End the transaction; a new file gets its name."""

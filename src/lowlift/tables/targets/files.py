@@ -16,6 +16,7 @@ from lowlift.tables.engines import Engine
 from lowlift.tables.engines.duckdb import DuckDB, huge, with_types
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.engines.scans import types_of
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
 from lowlift.tables.sources import Files, file_format
@@ -71,7 +72,7 @@ class FileTarget(Writer):
         """Return the columns in types that Parquet holds exactly: decimals for 128 bits."""
         if not self.output.keep:
             return query
-        types = huge({row[0]: row[1] for row in sandbox.run(f"DESCRIBE {DUCKDB.sql(query)}")})
+        types = huge(types_of(sandbox, query))
         for name in types:
             is_lost = exp.TryCast(this=named(name), to=_DECIMAL).is_(exp.null())
             lost = exp.and_(is_lost, exp.not_(named(name).is_(exp.null())))

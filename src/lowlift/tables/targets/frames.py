@@ -17,12 +17,14 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables.dialects import DUCKDB, Expression
 from lowlift.tables.draws import Progress, shuffled_codes
-from lowlift.tables.engines import Engine, RowPlan
-from lowlift.tables.engines.duckdb import DuckDB, read_parquet
+from lowlift.tables.engines import Engine
+from lowlift.tables.engines.duckdb import DuckDB
 from lowlift.tables.engines.sandbox import Sandbox, said
+from lowlift.tables.engines.scans import read_parquet
 from lowlift.tables.frames import dtypes_of, framed, index_of, published_type, taken
 from lowlift.tables.outputs import Output, OutputColumn
 from lowlift.tables.queries import named
+from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame
 from lowlift.tables.targets import Target
 from lowlift.tables.targets.loading import Writer, enum, published
@@ -41,11 +43,8 @@ def frame_target(output: Output, engine: Engine) -> Target:
     MissingExtra
         When the source is no frame, and neither pandas nor pyarrow is installed.
     """
-    source = getattr(engine, "source", None)
-    widths = getattr(engine, "widths", {})
-    output = replace(
-        output, columns=tuple(_of_width(one, engine, widths) for one in output.columns)
-    )
+    source = engine.source
+    output = replace(output, columns=tuple(_of_width(one, engine) for one in output.columns))
     if isinstance(engine, DuckDB) and isinstance(source, Frame):
         if (source.library, type(source.value).__name__) in _IN_MEMORY:
             return _FromFrame(output, engine, source)
@@ -54,11 +53,11 @@ def frame_target(output: Output, engine: Engine) -> Target:
     return _FromTable(output, engine, source)
 
 
-def _of_width(column: OutputColumn, engine: Engine, widths: Any) -> OutputColumn:
+def _of_width(column: OutputColumn, engine: Engine) -> OutputColumn:
     """Return a column of whole numbers in the width in which it came, if that holds them."""
     if column.kind != "integer" or engine.kinds.get(column.name) != "integer":
         return column
-    width = widths.get(column.name, "")
+    width = engine.widths.get(column.name, "")
     return replace(column, width=width if column.fits(width) else "")
 
 
@@ -135,10 +134,9 @@ class _FromTable(Writer, _FrameTarget):
         super().__init__(output, engine)
         self.source = source
         self.library = self._library()
-        widths = getattr(engine, "widths", {})
-        for name in output.keep:
-            if "HUGE" in widths.get(name, ""):
-                raise _inexact(name, widths[name])
+        for name, kind in engine.widths.items():
+            if name in output.keep and "HUGE" in kind:
+                raise _inexact(name, kind)
 
     def _library(self) -> str:
         if isinstance(self.source, Frame):

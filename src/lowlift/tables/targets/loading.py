@@ -5,16 +5,17 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from lowlift.tables.dialects import DUCKDB, call, number
+from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
-from lowlift.tables.engines import Engine, RowPlan, Spool
-from lowlift.tables.engines.duckdb import read_parquet, with_types
+from lowlift.tables.engines import Engine, Spool
+from lowlift.tables.engines.duckdb import with_types
 from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.engines.scans import read_parquet
 from lowlift.tables.outputs import Output
-from lowlift.tables.queries import by_output, named
+from lowlift.tables.queries import named
+from lowlift.tables.row_plans import RowPlan, by_output
 
-_ROWS = exp.Table(this=exp.to_identifier("rows", quoted=True))
-_OUTPUTS = exp.Table(this=exp.to_identifier("outputs", quoted=True))
+_ROWS, _OUTPUTS = table_named("rows"), table_named("outputs")
 #: Each part of a Parquet file lists the names of an ENUM, so that more of them make it larger.
 _MOST_NAMES = 1000
 
@@ -86,7 +87,8 @@ def published(
     of each output, texts are an ENUM of those drawn: DuckDB writes it to a file as texts, and
     several times as fast.
     """
-    lists, values = [], {}
+    lists: list[Expression] = []
+    values = {}
     for k, column in enumerate(output.columns):
         texts = exp.cast(exp.Placeholder(this=f"v{k}"), "varchar[]")
         shown = [t if drawn is None or drawn[y] else None for y, t in enumerate(column.texts)]
@@ -112,7 +114,7 @@ def published(
     if is_ordered:
         return query.join(outputs, join_type="cross")
     number_of = named(f"v{len(output.columns)}", "o")
-    return query.join(outputs, on=exp.EQ(this=y, expression=number_of), join_type="left")
+    return query.join(outputs, on=y.eq(number_of), join_type="left")
 
 
 def _enum_of(texts: Sequence[str | None]) -> str | None:

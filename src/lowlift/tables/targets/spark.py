@@ -16,15 +16,15 @@ from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
-from lowlift.tables.dialects import SPARK, Expression, call, number
+from lowlift.tables.dialects import SPARK, Expression, call, number, table_named
 from lowlift.tables.draws import Progress
-from lowlift.tables.engines import Engine, RowPlan
-from lowlift.tables.engines.duckdb import digest_of_files
+from lowlift.tables.engines import Engine, digest_of_files
 from lowlift.tables.engines.spark import CSV, Spark, hadoop, local_files, refusing, release
 from lowlift.tables.outputs import Output, OutputColumn
-from lowlift.tables.queries import by_output, named
+from lowlift.tables.queries import named
+from lowlift.tables.row_plans import RowPlan, by_output
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
-from lowlift.tables.targets import reading
+from lowlift.tables.targets import Written
 from lowlift.temporary import (
     is_abandoned,
     remove_abandoned,
@@ -110,7 +110,7 @@ class SparkTarget:
                 .from_(exp.alias_(self.engine.view(rows), "r", table=True))
                 .join(
                     exp.alias_(lookup, "o", table=True),
-                    on=exp.EQ(this=named("y", "o"), expression=named("y", "r")),
+                    on=named("y", "o").eq(named("y", "r")),
                 )
             )
             self.place.write(
@@ -132,7 +132,7 @@ class SparkTarget:
             kinds = dict.fromkeys(frame.columns, "other")
             table = self.engine.view(frame)
         digest = digest_of_files(files) if files else None
-        yield reading(SPARK, self.about, kinds, table, self.engine.fetch, digest)
+        yield Written(SPARK, self.about, kinds, table, self.engine.fetch, digest)
 
     def commit(self) -> None:
         """Give what was written its name, or hand out the frame."""
@@ -354,8 +354,7 @@ def _shuffled(table: Expression, seed: int | None) -> exp.Select:
 
 
 def _named(schema: Sequence[str], name: str) -> exp.Table:
-    place = exp.to_identifier(schema[0], quoted=True) if schema else None
-    return exp.Table(this=exp.to_identifier(name, quoted=True), db=place)
+    return table_named(name, schema[0] if schema else None)
 
 
 def chunks(counts: Sequence[int], seed: int | None) -> Iterator[tuple[list[int], list[int]]]:
