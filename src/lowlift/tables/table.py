@@ -1,19 +1,17 @@
 """A table, and what is done with it: count it, draw from it, write what may be published."""
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from math import ceil, inf
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.logs import logged
+from lowlift.tables.background import started
 from lowlift.tables.bins import Bins, Quantiles, as_bins_by_name
 from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.counts import Counts
@@ -23,6 +21,8 @@ from lowlift.tables.schema import Schema, Spec, column_names
 from lowlift.tables.sources import Files, parse_source
 
 if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
+    from concurrent.futures import Future
+
     from lowlift.tables.engines import Engine
     from lowlift.tables.staging import Staged
 
@@ -140,12 +140,7 @@ class Table:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -229,16 +224,7 @@ class Table:
     @cached_property
     def _digest(self) -> "Future[str | None]":
         """The digest, which a thread computes while the table is counted."""
-        done: Future[str | None] = Future()
-
-        def run() -> None:
-            try:
-                done.set_result(self._engine.sha256())
-            except BaseException as error:  # noqa: BLE001 (raised again where it is asked for)
-                done.set_exception(error)
-
-        threading.Thread(target=run, name="lowlift digest", daemon=True).start()
-        return done
+        return started(self._engine.sha256, "lowlift digest")
 
     def column(self, name: str, bins: Bins | None = None) -> Column:
         """Return a column that can be counted; quantiles become edges.

@@ -9,13 +9,14 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
 
 from lowlift.errors import InvalidInput
+from lowlift.tables.background import started
 from lowlift.tables.dialects import DUCKDB, Expression
 from lowlift.tables.engines import Rows, Values
 from lowlift.tables.engines.private import PrivateFolder
@@ -122,15 +123,7 @@ class Sandbox:
         """
         if threading.current_thread() is not threading.main_thread():
             return work()
-        done: Future[Found] = Future()
-
-        def run() -> None:
-            try:
-                done.set_result(work())
-            except BaseException as error:  # noqa: BLE001 (raised again in the main thread)
-                done.set_exception(error)
-
-        threading.Thread(target=run, name="lowlift query", daemon=True).start()
+        done = started(work, "lowlift query")
         try:
             # Not Thread.join, after which an interrupted Python takes the thread for ended.
             wait([done])
@@ -143,13 +136,7 @@ class Sandbox:
 
     def register(self, name: str, value: Any) -> None:
         """Let queries read arrays or a frame under a name."""
-        try:
-            self.connection.register(name, value)
-        except duckdb.Error as error:
-            fault = said(error, self.about)
-        else:
-            return
-        raise InvalidInput(fault)
+        self._refusing(lambda: self.connection.register(name, value))
 
     def close(self) -> None:
         """Close the connection and remove the folder."""

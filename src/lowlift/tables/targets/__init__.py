@@ -3,13 +3,18 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
 
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables.dialects import Dialect, Expression
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, Rows, Values
-from lowlift.tables.outputs import Output
+from lowlift.tables.outputs import Output, OutputColumn
+from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Files, file_format, parse_postgres, split_database
 
@@ -127,6 +132,27 @@ def _postgres(output: Output, engine: Engine, target: str) -> Target:
     except ModuleNotFoundError as error:
         raise MissingExtra("psycopg is needed: pip install 'lowlift[postgres]'") from error
     return PostgresTarget(output, place, engine)
+
+
+def values_by_output(output: Output) -> dict[str, npt.NDArray[Any]]:
+    """Return the lookup table of an output: y, and the texts of each column as v0, v1, ..."""
+    texts = {f"v{k}": np.array(one.texts, object) for k, one in enumerate(output.columns)}
+    return {"y": np.arange(len(output.columns[0].texts)), **texts}
+
+
+def published_columns(
+    output: Output, type_of: Callable[[OutputColumn], str], kept: str
+) -> list[Expression]:
+    """Return the published columns of rows that are joined to the lookup table "o".
+
+    `kept` is the table that has k0, k1, ...
+    """
+    released = [
+        exp.cast(named(f"v{k}", "o"), type_of(column)).as_(column.name, quoted=True)
+        for k, column in enumerate(output.columns)
+    ]
+    names = enumerate(output.keep)
+    return [*released, *(named(f"k{k}", kept).as_(name, quoted=True) for k, name in names)]
 
 
 def refuse_input(path: Path, engine: Engine) -> None:

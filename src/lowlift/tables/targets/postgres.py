@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
@@ -26,7 +24,7 @@ from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import PostgresTable
-from lowlift.tables.targets import Written
+from lowlift.tables.targets import Written, published_columns, values_by_output
 from lowlift.tables.targets.loading import load_spool, published
 
 _CHUNK = 1 << 16
@@ -136,7 +134,7 @@ class PostgresTarget:
             self.session, exp.to_table("given"), numbered, ["BIGINT"], home.folder()
         )
         counts = self._load_drawn(spool)
-        self._join(plan)
+        self._join()
         return counts
 
     def _load_drawn(self, spool: Spool) -> list[int]:
@@ -159,19 +157,12 @@ class PostgresTarget:
             spool.path.unlink()
         return counts
 
-    def _join(self, plan: RowPlan) -> None:
+    def _join(self) -> None:
         """Create the table from the rows and what was drawn for them."""
-        values: dict[str, Any] = {"y": np.arange(len(self.output.columns[0].texts))}
-        for k, column in enumerate(self.output.columns):
-            values[f"v{k}"] = np.array(column.texts, object)
-        lookup, bound = unnested(values)
-        shown = [
-            exp.cast(named(f"v{k}", "o"), POSTGRES.types[c.kind]).as_(c.name, quoted=True)
-            for k, c in enumerate(self.output.columns)
-        ]
-        kept = [named(f"k{k}", "g").as_(name, quoted=True) for k, name in enumerate(plan.keep)]
+        lookup, bound = unnested(values_by_output(self.output))
+        shown = published_columns(self.output, lambda column: POSTGRES.types[column.kind], "g")
         query = (
-            exp.select(*shown, *kept)
+            exp.select(*shown)
             .from_(exp.alias_(exp.to_table("drawn"), "r", table=True))
             .join(
                 exp.alias_(exp.to_table("given"), "g", table=True),

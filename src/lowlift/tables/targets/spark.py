@@ -24,7 +24,7 @@ from lowlift.tables.outputs import Output, OutputColumn
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan, by_output
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
-from lowlift.tables.targets import Written
+from lowlift.tables.targets import Written, published_columns, values_by_output
 from lowlift.temporary import (
     is_abandoned,
     remove_abandoned,
@@ -94,19 +94,10 @@ class SparkTarget:
         return counts
 
     def _write(self, rows: DataFrame, *, ordered: bool) -> None:
-        columns: dict[str, Any] = {"y": np.arange(len(self.output.columns[0].texts))}
-        for k, column in enumerate(self.output.columns):
-            columns[f"v{k}"] = np.array(column.texts, object)
-        shown = [
-            exp.cast(named(f"v{k}", "o"), self._type(c)).as_(c.name, quoted=True)
-            for k, c in enumerate(self.output.columns)
-        ]
-        kept = [
-            named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(self.output.keep)
-        ]
-        with self.engine.lookup(columns) as lookup:
+        shown = published_columns(self.output, self._type, "r")
+        with self.engine.lookup(values_by_output(self.output)) as lookup:
             query = (
-                exp.select(*shown, *kept)
+                exp.select(*shown)
                 .from_(exp.alias_(self.engine.view(rows), "r", table=True))
                 .join(
                     exp.alias_(lookup, "o", table=True),
@@ -156,7 +147,49 @@ class SparkTarget:
             self.place.discard()
 
 
-class _Folder:
+class _Place:
+    """A place with a name of its own, a temporary one, and one for what had the name before."""
+
+    output: Output
+    path: Any
+    temporary: Any
+    #: No later run removes this after a kill: it is what was published before.
+    old: Any
+
+    def _exists(self, place: Any) -> bool:
+        raise NotImplementedError
+
+    def _rename(self, place: Any, name: Any) -> None:
+        raise NotImplementedError
+
+    def _remove(self, place: Any) -> None:
+        raise NotImplementedError
+
+    def refuse_existing(self) -> None:
+        if self._exists(self.path) and not self.output.force:
+            raise InvalidInput(
+                f"an output must not exist; {self.output.target!r} does. Use force to replace it."
+            )
+
+    def publish(self) -> None:
+        if self._exists(self.path):
+            self.refuse_existing()
+            self._rename(self.path, self.old)
+        self._rename(self.temporary, self.path)
+
+    def undo(self) -> None:
+        if not self._exists(self.temporary) and self._exists(self.path):
+            self._remove(self.path)
+        if self._exists(self.old) and not self._exists(self.path):
+            self._rename(self.old, self.path)
+
+    def discard(self) -> None:
+        for place in (self.temporary, self.old):
+            if self._exists(place):
+                self._remove(place)
+
+
+class _Folder(_Place):
     """A folder of Parquet or CSV files, on any file system that Spark reaches."""
 
     def __init__(self, output: Output, engine: Spark, target: str) -> None:
@@ -182,17 +215,13 @@ class _Folder:
             self.temporary = files.Path(str(temporary_beside(here)))
         else:
             self.temporary = self.path.suffix(f".{secrets.token_hex(6)}.part")
-        # No later run removes this after a kill: it is what was published before.
         self.old = self.path.suffix(f".{secrets.token_hex(6)}.old")
 
     def refuse_existing(self) -> None:
         place = self.system.makeQualified(self.path).toUri().getPath()
         if any(str(file) == place or str(file.parent) == place for file in self.inputs):
             raise InvalidInput("an output must not be the input; it is. Choose another name.")
-        if self.system.exists(self.path) and not self.output.force:
-            raise InvalidInput(
-                f"an output must not exist; {self.output.target!r} does. Use force to replace it."
-            )
+        super().refuse_existing()
         parent = self.path.getParent()
         if parent is not None and not self.system.exists(parent):
             raise InvalidInput(f"an output's folder must exist; {parent.toString()!r} does not.")
@@ -211,11 +240,8 @@ class _Folder:
         )
         return reader.csv(self.temporary.toString(), inferSchema=False)
 
-    def publish(self) -> None:
-        if self.system.exists(self.path):
-            self.refuse_existing()
-            self._rename(self.path, self.old)
-        self._rename(self.temporary, self.path)
+    def _exists(self, place: Any) -> bool:
+        return bool(self.system.exists(place))
 
     def _rename(self, place: Any, name: Any) -> None:
         if not self.system.rename(place, name):
@@ -224,26 +250,17 @@ class _Folder:
                 "published."
             )
 
-    def undo(self) -> None:
-        if not self.system.exists(self.temporary) and self.system.exists(self.path):
-            self.system.delete(self.path, True)
-        if self.system.exists(self.old) and not self.system.exists(self.path):
-            self._rename(self.old, self.path)
-
-    def discard(self) -> None:
-        for place in (self.temporary, self.old):
-            if self.system.exists(place):
-                self.system.delete(place, True)
+    def _remove(self, place: Any) -> None:
+        self.system.delete(place, True)
 
 
-class _CatalogTable:
+class _CatalogTable(_Place):
     """A table of Spark's catalog."""
 
     def __init__(self, output: Output, engine: Spark, target: str) -> None:
         self.output, self.engine = output, engine
         *schema, name = split_name(target.removeprefix("table:"))
-        self.table, self.temporary = _named(schema, name), _named(schema, temporary_table())
-        # No later run drops this after a kill: it is what was published before.
+        self.path, self.temporary = _named(schema, name), _named(schema, temporary_table())
         self.old = _named(schema, f"lowlift_old_{secrets.token_hex(8)}")
         self._remove_abandoned(schema)
 
@@ -267,15 +284,12 @@ class _CatalogTable:
         source = self.engine.source
         if isinstance(source, SparkTable) and source.format == "table":
             *schema, name = split_name(source.name)
-            if SPARK.sql(_named(schema, name)).casefold() == SPARK.sql(self.table).casefold():
+            if SPARK.sql(_named(schema, name)).casefold() == SPARK.sql(self.path).casefold():
                 raise InvalidInput("an output must not be the input; it is. Choose another name.")
-        if self._exists(self.table) and not self.output.force:
-            raise InvalidInput(
-                f"an output must not exist; {self.output.target!r} does. Use force to replace it."
-            )
+        super().refuse_existing()
 
-    def _exists(self, table: Expression) -> bool:
-        return bool(self.engine.session.catalog.tableExists(SPARK.sql(table)))
+    def _exists(self, place: Expression) -> bool:
+        return bool(self.engine.session.catalog.tableExists(SPARK.sql(place)))
 
     def write(self, rows: DataFrame) -> None:
         rows.write.format("parquet").saveAsTable(SPARK.sql(self.temporary))
@@ -283,25 +297,11 @@ class _CatalogTable:
     def read(self) -> DataFrame:
         return self.engine.session.table(SPARK.sql(self.temporary))
 
-    def publish(self) -> None:
-        if self._exists(self.table):
-            self.refuse_existing()
-            self._rename(self.table, self.old)
-        self._rename(self.temporary, self.table)
+    def _rename(self, place: Expression, name: Expression) -> None:
+        self.engine.session.sql(f"ALTER TABLE {SPARK.sql(place)} RENAME TO {SPARK.sql(name)}")
 
-    def _rename(self, table: Expression, name: Expression) -> None:
-        self.engine.session.sql(f"ALTER TABLE {SPARK.sql(table)} RENAME TO {SPARK.sql(name)}")
-
-    def undo(self) -> None:
-        if not self._exists(self.temporary) and self._exists(self.table):
-            self.engine.session.sql(f"DROP TABLE {SPARK.sql(self.table)}")
-        if self._exists(self.old) and not self._exists(self.table):
-            self._rename(self.old, self.table)
-
-    def discard(self) -> None:
-        for table in (self.temporary, self.old):
-            if self._exists(table):
-                self.engine.session.sql(f"DROP TABLE {SPARK.sql(table)}")
+    def _remove(self, place: Expression) -> None:
+        self.engine.session.sql(f"DROP TABLE {SPARK.sql(place)}")
 
 
 class _Checkpoint:
