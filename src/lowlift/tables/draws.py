@@ -130,16 +130,8 @@ def rows_per_output(
 ) -> Ints:
     """Return how many rows become each output, drawn by the channel's integer weights.
 
-    Parameters
-    ----------
-    channel
-        The channel.
-    rows
-        How many rows each symbol has, (|X|,).
-    seed
-        None draws from the operating system's entropy.
-    progress
-        Called with the number of rows drawn so far.
+    Each symbol has so many rows, (|X|,); without a seed the operating system's entropy is used.
+    `progress` is called with the number of rows drawn so far.
 
     Guarantee
         The same law as `lowlift.draw` row by row, then counted.

@@ -146,15 +146,7 @@ def refuse_ids(rows: int, present: int, different: int) -> None:
 
 
 def open_engine(source: Source) -> Engine:
-    """Open a table in the engine that reads it.
-
-    Raises
-    ------
-    MissingExtra
-        When the engine's package is not installed.
-    InvalidInput
-        When the table cannot be opened.
-    """
+    """Open a table in the engine that reads it."""
     try:
         if isinstance(source, Files | DatabaseFile) or (
             isinstance(source, Frame) and source.library != "pyspark"

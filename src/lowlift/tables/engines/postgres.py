@@ -90,10 +90,7 @@ _IDENTITY = """
 def connect(address: str, about: str) -> "Session":
     """Connect, with texts, dates and times as every other engine writes them.
 
-    Raises
-    ------
-    InvalidInput
-        When the server does not let us in; the address is not repeated.
+    An error does not repeat the address.
     """
     try:
         connection: Connection = psycopg.connect(

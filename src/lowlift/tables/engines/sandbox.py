@@ -30,12 +30,8 @@ _SIZE = re.compile(r"\d+(\.\d+)?\s*([KMGT]i?)?B", re.IGNORECASE)
 class Sandbox:
     """An in-memory DuckDB in a private folder of mode 0700, which `close` removes.
 
-    Parameters
-    ----------
-    paths
-        The files that it may read or write beside its own folder.
-    about
-        What an error is about: a table's or an output's description.
+    It may read and write `paths` beside that folder. An error is about a table or an output, which
+    `about` describes.
     """
 
     def __init__(self, paths: Sequence[Path], about: str) -> None:
@@ -86,10 +82,7 @@ class Sandbox:
     def run(self, query: Expression | str, values: Values | None = None) -> Rows:
         """Run a statement and return its rows.
 
-        Raises
-        ------
-        InvalidInput
-            When DuckDB refuses; its own message may quote values, so only its kind is told.
+        When DuckDB refuses, only the kind of its error is told: its message may quote values.
         """
         text = query if isinstance(query, str) else DUCKDB.sql(query)
         given = dict(values) if values else None

@@ -73,12 +73,7 @@ class Written(Engine):
 def open_target(output: Output, engine: Engine) -> Target:
     """Open a target without touching what may be there.
 
-    Raises
-    ------
-    InvalidInput
-        When the target exists and `force` is off, is the input, or is none of ours.
-    MissingExtra
-        When its package is not installed.
+    It is refused when it exists and `force` is off, is the input, or is none of ours.
     """
     target = output.target
     if target is None and engine.dialect.name != "spark":

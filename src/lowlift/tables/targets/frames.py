@@ -36,13 +36,7 @@ _IN_MEMORY = {("pandas", "DataFrame"), ("polars", "DataFrame")} | {
 
 
 def frame_target(output: Output, engine: Engine) -> Target:
-    """Return the target that gives back a frame of the library of the engine's source.
-
-    Raises
-    ------
-    MissingExtra
-        When the source is no frame, and neither pandas nor pyarrow is installed.
-    """
+    """Return the target that gives back a frame of the library of the engine's source."""
     source = engine.source
     output = replace(output, columns=tuple(_of_width(one, engine) for one in output.columns))
     if isinstance(engine, DuckDB) and isinstance(source, Frame):
