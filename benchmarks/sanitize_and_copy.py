@@ -29,10 +29,11 @@ ASKED = Asked(("s",), ("x",), encoding="values")
 CRITERIA = (ll.LIP(0.5), ll.ALIP(0.05, 0.05))
 
 
-def timed(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def timed(run: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds that passed, and those of all cores: a busy machine changes the first."""
+    start, before = time.perf_counter(), time.process_time()
     run()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, time.process_time() - before
 
 
 @contextmanager
@@ -119,14 +120,14 @@ def compare(
 
     ours()
     run_all(statements)
-    turns = [(timed(lambda: run_all(statements)), timed(ours)) for _ in range(rounds)]
-    theirs, mine = (statistics.median(column) for column in zip(*turns, strict=True))
+    turns = [(*timed(lambda: run_all(statements)), *timed(ours)) for _ in range(rounds)]
+    theirs, cores, mine, our_cores = (statistics.median(one) for one in zip(*turns, strict=True))
     parts = {p: statistics.median(one.get(p, 0.0) for one in spent[1:]) for p in spent[-1]}
-    rest = mine - sum(parts.values())
-    shown = ", ".join(f"{part} {seconds:.3f}" for part, seconds in {**parts, "other": rest}.items())
-    without = mine - parts["design"]
-    print(f"{kind}, {criterion}: count + copy {theirs:.3f} s, sanitize {mine:.3f} s", end=" ")
-    print(f"({mine / theirs:.2f}); without the design ({without / theirs:.2f}): {shown}")
+    parts["other"] = mine - sum(parts.values())
+    shown = ", ".join(f"{part} {seconds:.3f}" for part, seconds in parts.items())
+    print(f"{kind}, {criterion}: count + copy {theirs:.3f} s ({cores:.3f} of all cores),", end=" ")
+    print(f"sanitize {mine:.3f} ({our_cores:.3f}): {mine / theirs:.2f} ({our_cores / cores:.2f})")
+    print(f"  without the design {(mine - parts['design']) / theirs:.2f}; {shown}", flush=True)
 
 
 if __name__ == "__main__":
