@@ -9,7 +9,6 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any, Self
 
 from lowlift.errors import InvalidInput
-from lowlift.tables.background import started
 from lowlift.tables.bins import Bins, Quantiles
 from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.counts import Counts
@@ -158,6 +157,8 @@ class Table:
     @cached_property
     def _digest(self) -> "Future[str | None]":
         """The digest, which a thread computes while the table is counted."""
+        from lowlift.tables.background import started
+
         return started(self._engine.sha256, "lowlift digest")
 
     def column(self, name: str, bins: Bins | None = None) -> Column:
