@@ -11,8 +11,6 @@ import stat
 from functools import cache
 from pathlib import Path
 
-__all__ = ["is_abandoned", "remove_abandoned", "temporary_beside", "temporary_table"]
-
 #: The machine, the process, when it started, and chance; DuckDB adds the suffixes of its logs.
 _FILE = re.compile(r"\..+\.([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{12}\.part(\.wal[a-z.]*)?")
 _TABLE = re.compile(r"lowlift_([0-9a-f]{8})_(\d+)_(\d+)_[0-9a-f]{12}")

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -85,41 +86,40 @@ def test_length_keeps_key_and_id_apart():
     assert uniform_of(bytes(20), "1:1") != uniform_of(bytes(20), "1")
 
 
-class Bytes:
-    """Every value of the leading 16 bits once, then every value of the others in turn."""
-
-    def __init__(self, lower):
-        self.lower = lower
-        self.first = True
-
-    def __call__(self, size):
-        if self.first:
-            self.first = False
-            return np.arange(1 << 16, dtype=np.uint16).tobytes()[:size]
-        return np.arange(size // 8, dtype=np.uint64).tobytes()
-
-
 @given(st.data(), st.integers(1, 16))
-def test_split_rows_is_exact_for_short_weights(data, bits):
+def test_split_rows_gives_each_output_its_share(data, bits):
     cuts = data.draw(st.sets(st.integers(1, (1 << bits) - 1), max_size=6))
     sums = np.array([*sorted(cuts), 1 << bits])
-    counts = split_rows(1 << 16, sums, Bytes(0))
+    # Every second bit is set, so each range is halved exactly.
+    counts = split_rows(1 << 16, sums, lambda size: b"\x55" * size)
     assert (counts == np.diff(sums, prepend=0) << (16 - bits)).all()
 
 
+def test_split_rows_has_the_law_of_uniform_numbers():
+    # All bits that three halvings of three rows can draw, against all numbers of three rows.
+    sums = np.array([1, 3, 4])
+    found, expected = Counter(), Counter()
+    for drawn in itertools.product(range(8), repeat=3):
+        given = (bytes([bits << 5]) for bits in drawn)
+        counts = split_rows(3, sums, lambda size, given=given: next(given)[:size])
+        found[tuple(counts.tolist())] += 1
+    for numbers in itertools.product(range(4), repeat=3):
+        outputs = np.searchsorted(sums, numbers, side="right")
+        expected[tuple(np.bincount(outputs, minlength=3).tolist())] += 8
+    assert found == expected
+
+
 def test_split_rows_draws_the_rest_of_a_number_only_where_it_matters():
-    # The boundary is at 0.5 + 2**-17: rows that lead with 0x8000 are below if their rest is 0.
+    # The boundary is at 0.5 + 2**-17: rows are decided unless their bits are 1, 0, 0, ...
     sums = np.array([(1 << 16) + 1, 1 << 17])
     taken = []
 
     def take(size):
         taken.append(size)
-        if len(taken) == 1:
-            return np.full(size // 2, 0x8000, np.uint16).tobytes()
-        return (np.arange(size // 8, dtype=np.uint64) % 2).tobytes()
+        return b"\x0f" * size
 
-    assert split_rows(100, sums, take).tolist() == [50, 50]
-    assert taken == [200, 800]
+    assert split_rows(64, sums, take).tolist() == [36, 28]
+    assert taken == [8, 4, 2, *[1] * 14]
 
 
 @pytest.mark.parametrize("seed", [None, 5])
@@ -153,3 +153,16 @@ def test_shuffled_codes_are_those_counted():
     assert (shuffled_codes(counts, 1) == shuffled_codes(counts, 1)).all()
     assert shuffled_codes([1] * 300).dtype == np.uint16
     assert len(shuffled_codes([0, 0])) == 0
+
+
+def test_shuffled_codes_are_in_random_order():
+    counts = [400_000, 90_000, 9_000, 1_000, 20, 0]
+    codes = shuffled_codes(counts, 3).astype(int)
+    assert np.bincount(codes, minlength=6).tolist() == counts
+    # Where outputs are, and what their neighbours are, is as independent as after a shuffle.
+    places = np.minimum(np.arange(len(codes)) * 64 // len(codes), 63)
+    for left, right in ((codes, places), (codes[:-1], codes[1:])):
+        seen = np.zeros((5, 64))
+        np.add.at(seen, (left, right), 1)
+        seen = seen[:4, seen.sum(axis=0) > 5_000]
+        assert stats.chi2_contingency(seen).pvalue > 1e-6

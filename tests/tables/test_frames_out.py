@@ -333,6 +333,20 @@ def test_a_spark_table_of_a_session_of_others_is_a_spark_frame(make, spark, tmp_
     assert frame.count() == ROWS
 
 
+def test_spark_keeps_no_rows_but_those_of_the_frame(make, spark):
+    def stored():
+        return set(spark.sparkContext._jsc.getPersistentRDDs())
+
+    source, before = make(given(), "spark"), stored()
+    with open_table(source) as table:
+        table.hold(["x", "n"])
+        frame = table.apply(text_draw(table), Output(None, (codes(),), ("n",))).frame
+        with table.stage(text_draw(table), Output(None, (codes(),), ("n",))):
+            assert len(stored() - before) == 3
+    assert len(stored() - before) == 1
+    assert frame.count() == ROWS
+
+
 OWN_SESSION = """
     import sys
     from lowlift import Channel

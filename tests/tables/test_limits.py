@@ -93,7 +93,8 @@ def test_a_few_values_in_many_rows_are_estimated_by_the_first_rows_alone(store, 
     with open_table(source, store.engine) as table:
         asked = statements(table)
         assert len(table.count([table.column("n", Each())], most=1000).symbols) == 7
-    whole = [statement for statement in asked if "LIMIT 4000" not in statement]
+    looks = ("LIMIT 250", "LIMIT 4000")
+    whole = [statement for statement in asked if not any(look in statement for look in looks)]
     estimates = [s for s in whole if "GROUP BY" not in s and "DISTINCT" in s]
     # Spark's LIMIT takes as long as reading all.
     assert len(estimates) <= (1 if store.name == "spark" else 0)

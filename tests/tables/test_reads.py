@@ -3,7 +3,7 @@
 import pytest
 
 import lowlift as ll
-from lowlift.tables import open_table
+from lowlift.tables import engines, open_table
 from lowlift.tables.engines import duckdb as duckdb_engine
 from lowlift.workflow import Asked, Options, apply, design, sanitize
 from people import COUNTS, DISEASES, WARDS, rows_of
@@ -41,14 +41,14 @@ class Reads:
 def reads(monkeypatch, store):
     """Count at the connection of the real engine."""
     found = Reads()
-    real_digest = duckdb_engine.digest_of_files
+    real_digest = engines.digest_of_files
     inputs = []
 
     def digest(paths):
         found.hashes += any(str(path.resolve()) in inputs for path in paths)
         return real_digest(paths)
 
-    monkeypatch.setattr(duckdb_engine, "digest_of_files", digest)
+    monkeypatch.setattr(engines, "digest_of_files", digest)
     if store.name == "duckdb":
         real = duckdb_engine.Sandbox.run
 

@@ -29,6 +29,7 @@ from lowlift.tables import (
 from lowlift.tables.alias import key_text
 from lowlift.tables.dialects import DUCKDB, POSTGRES, SPARK
 from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.row_plans import RowPlan, in_order
 from needs import SHORT_JOBS, without
 
 SUBKEY = bytes(range(32))
@@ -131,14 +132,14 @@ def test_sql_has_quoted_names_and_bound_values(dialect):
         Column("n", "integer", Width(10)),
         Column("r", "real", Edges((0.1,))),
     ]
+    plan = RowPlan(tuple(columns), {}, (4, 48), "key", "null", name, (name,), "shuffled")
     texts = [
-        dialect.sql(queries.symbols(columns, table, dialect, row=name, keep=(name,))),
+        dialect.sql(plan.symbols(table, dialect)),
         dialect.sql(queries.count(columns, table, dialect, 10)),
     ]
     if dialect is not POSTGRES:  # which draws nothing
-        key, rest = queries.bound("key"), {"row": name, "keep": (name,), "order": "shuffled"}
-        query = queries.drawn(columns, table, table, (4, 48), dialect, key=key, **rest)
-        texts.append(dialect.sql(queries.in_order(query, 1)))
+        query = plan.query(table, table, dialect, queries.bound("key"))
+        texts.append(dialect.sql(in_order(query, 1)))
         assert texts[-1].count({"duckdb": "$key", "spark": ":key"}[dialect.name]) == 1
     for text in texts:
         assert text.count(quoted) == text.count("drop table") > 0

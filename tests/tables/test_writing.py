@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lowlift import Channel, InvalidInput
-from lowlift.tables import Draw, Output, OutputColumn, open_table
+from lowlift.tables import Draw, Each, Output, OutputColumn, open_table
 
 SUBKEY = bytes(range(32))
 SYMBOLS = ("a", "b", None)
@@ -491,3 +491,48 @@ def test_what_a_killed_run_left_in_private_is_removed(files, tmp_path, monkeypat
     with open_table(source), open_table(source):
         assert len(list(private.iterdir())) == 3  # the two in use are not abandoned
     assert [path.name for path in private.iterdir()] == ["lowlift-of-others"]
+
+
+@pytest.fixture(params=["database", "relation"])
+def huge(request, tmp_path):
+    """Give a table whose numbers no double holds: what a sum of DuckDB is."""
+    query = (
+        f"SELECT 'a' AS x, 3::HUGEINT AS y, {10**37 + 1}::HUGEINT AS n, "
+        f"{2**127 - 1}::HUGEINT AS most, {2**127}::UHUGEINT AS more"
+    )
+    if request.param == "relation":
+        return duckdb.connect().sql(query)
+    with duckdb.connect(str(tmp_path / "in.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE t AS {query}")
+    return f"{tmp_path / 'in.duckdb'}?table=t"
+
+
+def test_kept_whole_numbers_of_128_bits_stay_exact(huge, postgres, tmp_path):
+    made = OutputColumn("x", "text", ("a",))
+    with open_table(huge) as table:
+        draw = Draw((table.column("x"),), Channel([[1]]), ("a",))
+        for keep in (("n",), ("n", "most", "more")):
+            expected = ("a", 10**37 + 1, 2**127 - 1, 2**127)[: len(keep) + 1]
+            for target in (
+                str(tmp_path / f"safe{len(keep)}.csv"),
+                f"{tmp_path / 'new.duckdb'}?table=t{len(keep)}",
+                f"{postgres}&table=huge_{len(keep)}",
+            ):
+                table.apply(draw, Output(target, (made,), keep, force=True))
+                found = read(Path(target)) if target.endswith(".csv") else rows_of(target)
+                assert [str(value) for value in found[0]] == [str(value) for value in expected]
+        table.apply(draw, Output(str(tmp_path / "safe.parquet"), (made,), ("n",)))
+        with pytest.raises(InvalidInput, match="'most' must have at most 38 digits"):
+            table.apply(draw, Output(str(tmp_path / "not.parquet"), (made,), ("n", "most")))
+    found = pq.read_table(tmp_path / "safe.parquet")
+    assert found.schema.field("n").type == pa.decimal128(38, 0)
+    assert found.to_pylist() == [{"x": "a", "n": 10**37 + 1}]
+    assert not list(tmp_path.glob("*not.parquet*"))
+
+
+def test_a_released_column_of_128_bits_is_written_as_whole_numbers(huge, tmp_path):
+    made = OutputColumn("y", "integer", ("3",), "HUGEINT")
+    with open_table(huge) as table:
+        draw = Draw((table.column("y", Each()),), Channel([[1]]), (3,))
+        table.apply(draw, Output(str(tmp_path / "safe.parquet"), (made,)))
+    assert pq.read_table(tmp_path / "safe.parquet").column("y").type == pa.int64()

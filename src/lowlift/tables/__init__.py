@@ -10,10 +10,11 @@ from lowlift.tables.columns import Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.date_bins import Calendar, DateEdges, Days
 from lowlift.tables.draws import Draw
+from lowlift.tables.joints import read_joint
 from lowlift.tables.outputs import Applied, Output, OutputColumn
 from lowlift.tables.schema import Schema, Spec
 from lowlift.tables.staging import ReadBack, Staged, read_back
-from lowlift.tables.table import Table, open_table, read_joint
+from lowlift.tables.table import Table, open_table
 
 __all__ = [
     "AliasTable",

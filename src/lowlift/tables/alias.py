@@ -16,8 +16,6 @@ import numpy.typing as npt
 from lowlift.channel import Channel
 from lowlift.errors import InvalidInput
 
-__all__ = ["UNIFORM_BITS", "AliasTable", "alias_draw", "key_text", "uniform_of"]
-
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 UNIFORM_BITS = 60

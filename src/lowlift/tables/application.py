@@ -11,16 +11,15 @@ from lowlift.errors import InvalidInput
 from lowlift.tables.alias import AliasTable, key_text
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
-from lowlift.tables.engines import Engine, RowPlan, refuse_ids
+from lowlift.tables.engines import Engine, refuse_ids
 from lowlift.tables.outputs import Applied, Output
+from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame, file_format
 from lowlift.tables.staging import ReadBack, Staged, read_back
 from lowlift.tables.targets import Target, open_target
 
 if TYPE_CHECKING:
     from lowlift.tables.table import Table
-
-__all__ = ["staged"]
 
 _ID_KINDS = frozenset({"integer", "text", "uuid"})
 
@@ -67,7 +66,7 @@ def staged(
 def _can_keep_order(engine: Engine, output: Output) -> bool:
     if output.target is not None:
         return engine.has_order and file_format(output.target) is not None
-    source = getattr(engine, "source", None)
+    source = engine.source
     is_relation = isinstance(source, Frame) and source.library == "duckdb"
     return engine.has_order and not is_relation
 

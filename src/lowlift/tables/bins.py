@@ -12,20 +12,7 @@ from typing import Any, TypeAlias
 from lowlift.errors import InvalidInput
 from lowlift.files import refuse_unknown
 from lowlift.joint import Label
-from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days, Labelled
-
-__all__ = [
-    "FAR",
-    "Bins",
-    "Each",
-    "Edges",
-    "Quantiles",
-    "Width",
-    "as_bins",
-    "as_bins_by_name",
-    "bins_from_dict",
-    "parse_bins",
-]
+from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days, Declared, Labelled
 
 Number: TypeAlias = int | float
 
@@ -59,6 +46,7 @@ class Edges(Labelled):
     ('< 0', '[0, 18)', '[18, 30)', '>= 30')
     """
 
+    _kind = "edges"
     edges: tuple[Number, ...]
 
     def __post_init__(self) -> None:
@@ -77,13 +65,9 @@ class Edges(Labelled):
         inner = (f"[{a}, {b})" for a, b in pairwise(shown))
         return (f"< {shown[0]}", *inner, f">= {shown[-1]}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"bins": "edges", "edges": list(self.edges)}
-
 
 @dataclass(frozen=True)
-class Width:
+class Width(Declared):
     """Bins of one width that start at multiples of it.
 
     A number x is in bin floor(x / width). A decimal width w = p / q is applied as floor(x q / p),
@@ -100,6 +84,7 @@ class Width:
     ('[20, 30)', '[0.3, 0.4)')
     """
 
+    _kind = "width"
     width: Number
 
     def __post_init__(self) -> None:
@@ -142,10 +127,6 @@ class Width:
         text = self.text_of(label)
         return {"<": -math.inf, ">": math.inf}.get(text) or float(text)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"bins": "width", "width": self.width}
-
     def _furthest(self, text: str) -> int:
         return -FAR if text == "<" else FAR
 
@@ -154,8 +135,10 @@ class Width:
 
 
 @dataclass(frozen=True)
-class Each:
+class Each(Declared):
     """Every value of an integer column is a symbol of its own; its label is the whole number."""
+
+    _kind = "each"
 
     def label_of(self, text: str) -> Label:
         """Return the whole number."""
@@ -175,13 +158,9 @@ class Each:
         """Return the number itself."""
         return label
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"bins": "each"}
-
 
 @dataclass(frozen=True)
-class Quantiles:
+class Quantiles(Declared):
     """A request for bins of about equal size; the table resolves it to `Edges`.
 
     The edges then come from the data, which is itself a (small) disclosure: the caller says so.
@@ -192,6 +171,7 @@ class Quantiles:
         How many bins, 2 to 1000.
     """
 
+    _kind = "quantiles"
     parts: int
 
     def __post_init__(self) -> None:
@@ -205,10 +185,6 @@ class Quantiles:
         except InvalidInput:
             fault = "quantiles must be finite and below 2**63; some are not. Declare edges."
         raise InvalidInput(fault)  # of its own: the other one has a value of the table
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"bins": "quantiles", "parts": self.parts}
 
 
 Bins: TypeAlias = Edges | Width | Each | Quantiles | DateBins

@@ -14,8 +14,6 @@ from lowlift.joint import Label
 from lowlift.tables.bins import Bins, Each, Edges, Quantiles, Width, bins_from_dict
 from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days
 
-__all__ = ["KINDS", "MISSING", "NUMERIC", "Column"]
-
 #: The kinds of column a table can have; "other" can be kept, but not counted.
 KINDS = ("text", "integer", "real", "boolean", "date", "timestamp", "uuid", "other")
 NUMERIC = frozenset({"integer", "real"})

@@ -10,8 +10,6 @@ from lowlift.errors import InvalidInput
 from lowlift.joint import Joint, Label
 from lowlift.tables.columns import MISSING, Column
 
-__all__ = ["Counts"]
-
 _MOST_CELLS = 20_000_000
 
 

@@ -1,16 +1,14 @@
 """Declared bins of a column of dates or timestamps: which days share a symbol, and its name."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from lowlift.errors import InvalidInput
 from lowlift.joint import Label
-
-__all__ = ["FIRST", "LAST", "Calendar", "DateBins", "DateEdges", "Days", "Labelled"]
 
 #: The days that can be named; what lies outside is one symbol on each side.
 FIRST, LAST = date.min, date.max
@@ -19,7 +17,19 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _OUTSIDE = {"<": f"before {FIRST}", ">": f"after {LAST}"}
 
 
-class Labelled:
+class Declared:
+    """Bins that a file says by their kind and their fields."""
+
+    _kind: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        values = {one.name: getattr(self, one.name) for one in fields(cast("Any", self))}
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+        return {"bins": self._kind, **plain}
+
+
+class Labelled(Declared):
     """Bins whose symbols' texts are their labels, all of which are listed."""
 
     @cached_property
@@ -43,7 +53,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class _Periods:
+class _Periods(Declared):
     """Periods with numbers; a symbol's text is the number, or ``<`` or ``>`` far outside."""
 
     def name_of(self, index: int) -> str:
@@ -93,6 +103,7 @@ class Calendar(_Periods):
     '2024-03'
     """
 
+    _kind = "calendar"
     unit: str
 
     def __post_init__(self) -> None:
@@ -119,10 +130,6 @@ class Calendar(_Periods):
         year, _, part = label.partition("-")
         return int(year) * (12 // self.months) + int(part.removeprefix("Q") or 1) - 1
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"bins": "calendar", "unit": self.unit}
-
 
 @dataclass(frozen=True)
 class Days(_Periods):
@@ -139,6 +146,7 @@ class Days(_Periods):
     '2024-01-01 to 2024-01-07'
     """
 
+    _kind = "days"
     days: int
 
     def __post_init__(self) -> None:
@@ -158,10 +166,6 @@ class Days(_Periods):
         """Return the number of a period, from a label."""
         return (date.fromisoformat(label.partition(" ")[0]) - FIRST).days // self.days
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"bins": "days", "days": self.days}
-
 
 @dataclass(frozen=True)
 class DateEdges(Labelled):
@@ -178,6 +182,7 @@ class DateEdges(Labelled):
     ('before 2024-01-01', '2024-01-01 to 2024-06-30', 'from 2024-07-01')
     """
 
+    _kind = "dates"
     edges: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -194,10 +199,6 @@ class DateEdges(Labelled):
         """The labels of the bins, from early to late."""
         inner = (f"{a} to {date.fromisoformat(b) - timedelta(1)}" for a, b in pairwise(self.edges))
         return (f"before {self.edges[0]}", *inner, f"from {self.edges[-1]}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"bins": "dates", "edges": list(self.edges)}
 
 
 DateBins = Calendar | Days | DateEdges

@@ -10,17 +10,6 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-__all__ = [
-    "DUCKDB",
-    "POSTGRES",
-    "SPARK",
-    "Dialect",
-    "DrawingDialect",
-    "Expression",
-    "call",
-    "number",
-]
-
 Expression: TypeAlias = exp.Expr
 
 #: Hex digits of the digest that become the uniform number, and their bits.
@@ -30,6 +19,11 @@ DIGITS = 15
 def call(name: str, *arguments: Expression) -> Expression:
     """Return a call of a function by its name in the engine."""
     return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def table_named(name: str, schema: str | None = None, catalog: str | None = None) -> exp.Table:
+    """Return a table by its quoted name."""
+    return exp.table_(name, db=schema, catalog=catalog, quoted=True)
 
 
 def number(value: float) -> Expression:
@@ -45,39 +39,26 @@ def _double(value: float) -> str:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What differs between engines.
+    """What differs between engines."""
 
-    Parameters
-    ----------
-    name
-        The engine, and the name sqlglot has for its SQL.
-    types
-        The SQL type of each kind of output column.
-    collation
-        The collation in which texts are equal only when their bytes are; None where it is the rule.
-    is_nan, divide
-        Whether a double is NaN; a non-negative whole number divided by another, rounded down.
-    days
-        How many days the first date is after the second.
-    quantiles
-        The values at fractions of the sorted ones: one list, or a column each.
-    row_number
-        A different whole number for each row.
-    hashed
-        Values as one whole number of 64 bits, different for different values but by chance.
-    stops_early
-        Whether a LIMIT reads hardly more rows than it returns.
-    """
-
+    #: The engine, and the name sqlglot has for its SQL.
     name: str
+    #: The SQL type of each kind of output column.
     types: Mapping[str, str]
+    #: The collation in which texts are equal only when their bytes are; None where it is the rule.
     collation: Expression | None
     is_nan: Callable[[Expression], Expression]
+    #: A non-negative whole number divided by another, rounded down.
     divide: Callable[[Expression, int], Expression]
+    #: How many days the first date is after the second.
     days: Callable[[Expression, Expression], Expression]
+    #: The values at fractions of the sorted ones: one list, or a column each.
     quantiles: Callable[[Expression, Sequence[float]], list[Expression]]
+    #: A different whole number for each row.
     row_number: Callable[[], Expression]
+    #: Values as one whole number of 64 bits, different for different values but by chance.
     hashed: Callable[[Sequence[Expression]], Expression]
+    #: Whether a LIMIT reads hardly more rows than it returns.
     stops_early: bool
 
     def text(self, value: Expression) -> Expression:
@@ -94,23 +75,15 @@ class Dialect:
 
 @dataclass(frozen=True)
 class DrawingDialect(Dialect):
-    """What an engine needs to draw rows: one that keeps the key out of its logs and plans.
+    """What an engine needs to draw rows: one that keeps the key out of its logs and plans."""
 
-    Parameters
-    ----------
-    digest
-        Text to the lower-case hex digits of its SHA-256.
-    hex_number
-        `DIGITS` hex digits to a whole number.
-    octets
-        Text to its length in UTF-8 bytes.
-    concat
-        Texts, none of them NULL, one after the other.
-    """
-
+    #: Text to the lower-case hex digits of its SHA-256.
     digest: Callable[[Expression], Expression]
+    #: `DIGITS` hex digits to a whole number.
     hex_number: Callable[[Expression], Expression]
+    #: Text to its length in UTF-8 bytes.
     octets: Callable[[Expression], Expression]
+    #: Texts, none of them NULL, one after the other.
     concat: Callable[..., Expression]
 
 

@@ -6,8 +6,6 @@ from dataclasses import replace
 from lowlift.tables.outputs import OutputColumn
 from lowlift.tables.sources import file_format
 
-__all__ = ["escaped", "formula_warnings"]
-
 #: How a formula can begin, by OWASP's list on CSV injection.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 

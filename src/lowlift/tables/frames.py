@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from lowlift.tables.outputs import OutputColumn
 
-__all__ = ["dtypes_of", "framed", "index_of", "published_type", "taken"]
-
 
 def dtypes_of(frame: Any, library: str) -> dict[str, Any]:
     """Return the type of each column of a pandas, polars or Arrow frame, by name."""
@@ -44,24 +42,11 @@ def framed(
     kept: Mapping[str, Any] | None = None,
     index: Any = None,
 ) -> Any:
-    """Return a frame of the outputs drawn, then the kept columns.
+    """Return a frame of the outputs drawn, `codes`, then the columns that were `taken`.
 
-    Parameters
-    ----------
-    columns
-        What is published for each output.
-    codes
-        The output of each row.
-    library
-        "pandas", "polars" or "pyarrow".
-    dtypes
-        The type in which a column came, by name. A type that cannot hold each output gives way to
-        one that can: a whole number that may be missing is nullable, a text that is no category
-        is a plain text.
-    kept
-        Columns of the same length from `taken`.
-    index
-        For pandas; default: a range.
+    The types in which columns came, by name, give way to others where they cannot hold each output:
+    a whole number that may be missing is nullable, a text that is no category is a plain text. The
+    index is for pandas; by default it is a range.
     """
     types = dtypes or {}
     made = {one.name: _column(one, library, types.get(one.name), codes) for one in columns}

@@ -8,8 +8,6 @@ from lowlift.tables import queries
 from lowlift.tables.columns import Column
 from lowlift.tables.engines import Engine
 
-__all__ = ["combinations", "refuse_many", "refuse_surely_many"]
-
 #: Combinations counted for an estimate, about, when there are as many as are accepted: its
 #: standard error is below 2 percent, and one this much beyond is no chance.
 _SAMPLED, _SURELY = 4096, 1.5
@@ -27,30 +25,24 @@ def refuse_surely_many(engine: Engine, columns: Sequence[Column], most: int, kno
     rows = engine.most_different() if engine.is_steady else 0
     if min(rows, known) <= most:
         return
-    head = _HEAD * most
-    first = head if engine.dialect.stops_early and rows > head else None
-    found = combinations(engine, columns, most, first)
-    if first is not None and found <= _SURELY * most:
-        if not _may_become_many(engine, columns, most, found, rows):
+    # A short look is enough where there are few; a longer one tells more.
+    for head in (max(most // 4, 1), _HEAD * most) if engine.dialect.stops_early else ():
+        if rows > head:
+            found = combinations(engine, columns, most, head)
+            if found > _SURELY * most:
+                refuse_many(engine, columns, most, found, head)
+            later = 2 * (rows - head) / head
+            if found + (found and found * later) <= most:
+                return
+    if engine.dialect.stops_early and rows > head:
+        # Later rows have no more new ones than the second half of these, unless the table is
+        # sorted by something else.
+        new = found - combinations(engine, columns, most, head // 2)
+        if new <= 0 or found + new * later <= most:
             return
-        first, found = None, combinations(engine, columns, most)
+    found = combinations(engine, columns, most)
     if found > _SURELY * most:
-        refuse_many(engine, columns, most, found, first)
-
-
-def _may_become_many(
-    engine: Engine, columns: Sequence[Column], most: int, found: int, rows: float
-) -> bool:
-    """Tell whether combinations new in the second half of the first rows add up to too many.
-
-    Later rows have no more new ones, unless the table is sorted by something else.
-    """
-    head = _HEAD * most
-    later = 2 * (rows - head) / head
-    if found * (1 + later) <= most:
-        return False
-    new = found - combinations(engine, columns, most, head // 2)
-    return new > 0 and found + new * later > most
+        refuse_many(engine, columns, most, found)
 
 
 def combinations(

@@ -8,8 +8,6 @@ from typing import Any
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["INTEGER_TYPES", "OUTPUT_KINDS", "Applied", "Output", "OutputColumn"]
-
 OUTPUT_KINDS = ("text", "integer", "boolean", "date", "uuid")
 #: DuckDB's types of whole numbers.
 INTEGER_TYPES = frozenset(

@@ -12,21 +12,6 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from lowlift.errors import InvalidInput
 
-__all__ = [
-    "DatabaseFile",
-    "Files",
-    "Frame",
-    "PostgresTable",
-    "Source",
-    "SparkTable",
-    "file_format",
-    "parse_postgres",
-    "parse_source",
-    "refuse_repeated",
-    "split_database",
-    "split_name",
-]
-
 ENGINES = ("duckdb", "postgres", "spark")
 
 _SUFFIXES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
@@ -101,22 +86,7 @@ Source: TypeAlias = Files | DatabaseFile | PostgresTable | SparkTable | Frame
 
 
 def parse_source(source: Any, engine: str | None = None) -> Source:
-    """Return where a table is, and so which engine reads it.
-
-    Parameters
-    ----------
-    source
-        A path or glob of CSV or Parquet files, ``data.duckdb?table=NAME``,
-        ``postgresql://user@host/db?table=NAME``, a Spark table or path when `engine` is "spark",
-        or a pandas, polars, pyarrow or Spark frame or a DuckDB relation.
-    engine
-        "duckdb", "postgres", "spark" or None: what the source needs.
-
-    Raises
-    ------
-    InvalidInput
-        For what is none of these, a remote path, a missing file, or a password in the address.
-    """
+    """Return where a table is, and so which engine reads it; see `lowlift.tables.open_table`."""
     if engine is not None and engine not in ENGINES:
         raise InvalidInput(f"engine must be duckdb, postgres or spark; got {engine!r}.")
     if isinstance(source, os.PathLike):
@@ -304,13 +274,7 @@ def _refuse_stream(path: Path, text: str) -> None:
 
 
 def parse_postgres(text: str) -> PostgresTable:
-    """Return the table of ``postgresql://user@host/db?table=NAME``.
-
-    Raises
-    ------
-    InvalidInput
-        For a password in the address, which is never echoed, or no table's name.
-    """
+    """Return the table of ``postgresql://user@host/db?table=NAME``; a password is never echoed."""
     form = "postgresql://user@host/db?table=NAME"
     try:
         parts = urlsplit(text)

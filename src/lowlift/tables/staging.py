@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from lowlift.tables.table import Table
     from lowlift.tables.targets import Target
 
-__all__ = ["ReadBack", "Staged", "read_back"]
-
 
 @dataclass(frozen=True)
 class ReadBack:

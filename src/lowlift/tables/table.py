@@ -6,25 +6,22 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from math import ceil, inf
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
-from lowlift.logs import logged
-from lowlift.tables.bins import Bins, Quantiles, as_bins_by_name
+from lowlift.tables.bins import Bins, Quantiles
 from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw
 from lowlift.tables.outputs import Applied, Output
-from lowlift.tables.schema import Schema, Spec, column_names
+from lowlift.tables.schema import Schema, Spec
 from lowlift.tables.sources import Files, parse_source
 
 if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
+    from concurrent.futures import Future
+
     from lowlift.tables.engines import Engine
     from lowlift.tables.staging import Staged
-
-__all__ = ["Table", "open_table", "read_joint"]
 
 #: Combinations of values to accept: more take minutes to count here and longer to design for.
 _MOST_GROUPS = 500_000
@@ -66,70 +63,6 @@ def open_table(source: Any, engine: str | None = None, *, is_text: bool = False)
     return table
 
 
-@logged("count", lambda joint: f"|S| = {joint.n_s:,}, |X| = {joint.n_x:,}")
-def read_joint(
-    source: Any,
-    sensitive: Schema | str | Sequence[str],
-    released: str | Sequence[str] | None = None,
-    *,
-    bins: Mapping[str, Bins | str | Sequence[float]] | None = None,
-    missing: str = "value",
-    engine: str | None = None,
-) -> Joint:
-    """Count a table's columns S and X into their joint distribution, exactly.
-
-    Parameters
-    ----------
-    source, engine
-        As for `open_table`.
-    sensitive, released
-        The columns of S and of X; several columns are one symbol, a tuple. Or a `Schema` alone.
-    bins, missing
-        As for `Schema`.
-
-    Raises
-    ------
-    InvalidInput
-        For a table or columns that cannot be counted; no value of the table is in the message.
-
-    Guarantee
-        The same rows give the same joint, labels in the same order, from every source. The joint
-        knows its columns (`Joint.schema`), so that a release of it can be applied to a table.
-
-    Cost
-        One GROUP BY in the engine; only the counts leave it. Files are hashed.
-
-    Examples
-    --------
-    >>> import duckdb
-    >>> people = duckdb.sql("select i % 3 as ward, i % 2 as ill from range(12) t(i)")
-    >>> schema = Schema("ill", "ward", bins={"ill": "each", "ward": "each"})
-    >>> read_joint(people, schema)
-    <Joint |S|=2 |X|=3>
-    """
-    if isinstance(sensitive, Schema):
-        if released is not None or bins is not None or missing != "value":
-            raise InvalidInput("give a schema, or the columns with bins and missing, not both.")
-        schema = sensitive
-    else:
-        if released is None:
-            raise InvalidInput("released must be the name of a column or a list of names; none is.")
-        schema = Schema(
-            tuple(column_names(sensitive, "sensitive")),
-            tuple(column_names(released, "released")),
-            as_bins_by_name(bins),
-            missing,
-            encoding="codes",
-        )
-    with open_table(source, engine) as table:
-        columns = [table.column(name, schema.bins.get(name)) for name in schema.names]
-        counts = table.count(columns, missing=schema.missing)
-        size = len(schema.sensitive)
-        found = table.found(schema, columns[:size], columns[size:], counts.rows)
-        found = replace(found, encoding=schema.encoding or "values")
-        return counts.joint(size).with_table(found)
-
-
 class Table:
     """An open table (see `open_table`)."""
 
@@ -140,12 +73,7 @@ class Table:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -170,7 +98,7 @@ class Table:
     @property
     def widths(self) -> Mapping[str, str]:
         """The types of whole numbers as DuckDB names them; empty for other engines."""
-        return getattr(self._engine, "widths", {})
+        return self._engine.widths
 
     @property
     def kinds(self) -> Mapping[str, str]:
@@ -224,11 +152,14 @@ class Table:
         None for database tables and frames. The files are read once; `check_unchanged` of their
         engine refuses files that changed since.
         """
-        return self._digest
+        return self._digest.result()
 
     @cached_property
-    def _digest(self) -> str | None:
-        return self._engine.sha256()
+    def _digest(self) -> "Future[str | None]":
+        """The digest, which a thread computes while the table is counted."""
+        from lowlift.tables.background import started
+
+        return started(self._engine.sha256, "lowlift digest")
 
     def column(self, name: str, bins: Bins | None = None) -> Column:
         """Return a column that can be counted; quantiles become edges.
@@ -342,6 +273,7 @@ class Table:
             else:
                 self.check_column(column)
         limits.refuse_surely_many(self._engine, columns, most, self.__dict__.get("rows", inf))
+        _ = self._digest  # who counts a table records its digest
         query = queries.count(columns, self._engine.table, self._engine.dialect, most)
         found = self._engine.fetch(query)
         if len(found) > most:

@@ -18,8 +18,6 @@ from lowlift.tables.bins import FAR, Each, Edges, Width
 from lowlift.tables.columns import Column
 from lowlift.tables.date_bins import FIRST, Calendar, DateEdges, Days
 
-__all__ = ["symbol_reader"]
-
 #: From a value to its symbol's text; None where the value is missing.
 Reader: TypeAlias = Callable[[Any], str | None]
 

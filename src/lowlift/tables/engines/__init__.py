@@ -1,20 +1,21 @@
-"""What a table engine must be able to do, and the door to each."""
+"""What a table engine must be able to do, and how each is opened."""
 
+import hashlib
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
-import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput, MissingExtra
-from lowlift.tables.columns import Column
-from lowlift.tables.dialects import Dialect, DrawingDialect, Expression
-from lowlift.tables.queries import drawn
+from lowlift.tables.dialects import Dialect, Expression
+from lowlift.tables.queries import id_faults
+from lowlift.tables.row_plans import RowPlan, by_output
 from lowlift.tables.sources import DatabaseFile, Files, Frame, PostgresTable, Source
-
-__all__ = ["Engine", "RowPlan", "Rows", "Spool", "Stamps", "Values", "open_engine", "refuse_ids"]
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 #: What is bound to a query, by name.
@@ -22,61 +23,12 @@ Values: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class RowPlan:
-    """How rows are drawn one by one.
-
-    Parameters
-    ----------
-    columns
-        The columns of X.
-    alias
-        The alias table: columns c0, c1, ..., slot, threshold, first, other.
-    bits
-        Its bits of slots and places.
-    key
-        The digits of the key. It must stay in this process: no statement, bound value or plan
-        that an engine could log may hold it.
-    null
-        The text that stands for NULL in the alias table.
-    id
-        The column that is hashed; None for the row's number.
-    keep, order, drop_missing
-        As for `lowlift.tables.queries.drawn`.
-    """
-
-    columns: tuple[Column, ...]
-    alias: Mapping[str, npt.NDArray[Any]] = field(repr=False)
-    bits: tuple[int, int]
-    key: str = field(repr=False)
-    null: str
-    id: str | None
-    keep: tuple[str, ...]
-    order: str | None
-    drop_missing: bool
-
-    def query(
-        self, table: Expression, alias: Expression, dialect: DrawingDialect, key: Expression
-    ) -> exp.Select:
-        """Return y (NULL for a row that must leave), k0, k1, ... and o, the order."""
-        return drawn(
-            self.columns,
-            table,
-            alias,
-            self.bits,
-            dialect,
-            row=self.id,
-            key=key,
-            keep=self.keep,
-            order=self.order,
-            drop_missing=self.drop_missing,
-        )
-
-
-@dataclass(frozen=True)
 class Spool:
     """The rows of a plan in a private Parquet file: y, k0, k1, ..., in order."""
 
     path: Path
+    #: The types of columns that are texts in the file, because Parquet has no such type.
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 class Stamps:
@@ -90,6 +42,10 @@ class Stamps:
         stats = [path.stat() for path in self._paths]
         return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
 
+    def sha256(self) -> str | None:
+        """Return the digest of the files, one after the other in sorted order; None of no files."""
+        return digest_of_files(self._paths) if self._paths else None
+
     def check(self) -> None:
         """Refuse files that changed since."""
         try:
@@ -100,39 +56,62 @@ class Stamps:
             raise InvalidInput(f"a table must not change while it is read; {self._about} did.")
 
 
-class Engine(Protocol):
+def digest_of_files(paths: Sequence[Path]) -> str:
+    """Return the SHA-256 of files, one after the other, without holding them in memory."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+class Engine:
     """An open table in the engine that holds it.
 
     Every error is `InvalidInput` with no value of the table in it.
     """
 
+    #: How the engine writes what the queries need.
+    dialect: Dialect
+    source: Source | None = None
     description: str
     #: The kind of each column, in the table's order.
     kinds: Mapping[str, str]
+    #: The types of whole numbers as DuckDB names them; empty for other engines.
+    widths: Mapping[str, str] = MappingProxyType({})
     #: Whether the rows have an order that can be kept.
-    has_order: bool
+    has_order = False
     #: Whether it reads the same each time; views and frames may be computed anew for each query.
-    is_steady: bool
+    is_steady = True
     #: Whether `tally` and `spool` refuse bad ids themselves, in the rows that they read anyway.
-    checks_ids_drawn: bool
+    checks_ids_drawn = False
     #: How the table is called in a query.
     table: Expression
-
-    @property
-    def dialect(self) -> Dialect:
-        """How the engine writes what the queries need."""
+    #: The files of this machine that are read, as they were when the table was opened.
+    stamps: Stamps | None = None
 
     def fetch(self, query: Expression, values: Values | None = None) -> Rows:
         """Run a query whose answer is small and return its rows."""
+        raise NotImplementedError
 
     def most_different(self) -> float:
         """Return the most different rows it can have, as far as that is known without a reading."""
+        return math.inf
+
+    def drawing(self, plan: RowPlan) -> AbstractContextManager[tuple[exp.Select, Values]]:
+        """Lend the query that draws the rows of a plan, and what to bind to it."""
+        raise NotImplementedError
 
     def tally(self, plan: RowPlan) -> Rows:
         """Draw the rows of a plan and count each output; None for rows that must leave."""
+        with self.drawing(plan) as (query, values):
+            return self.fetch(by_output(query), values)
 
     def ids(self, column: str) -> tuple[int, int, int]:
         """Count the rows, the rows with an id, and the different ids."""
+        rows, present, different = self.fetch(id_faults(column, self.table))[0]
+        return int(rows), int(present), int(different)
 
     def hold(self, columns: Sequence[str]) -> None:
         """Copy these columns to a private place: every later query reads them from there.
@@ -142,12 +121,16 @@ class Engine(Protocol):
 
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private file for another engine to load."""
+        raise NotImplementedError
 
     def check_unchanged(self) -> None:
         """Refuse a table that visibly changed since it was opened."""
+        if self.stamps is not None:
+            self.stamps.check()
 
     def sha256(self) -> str | None:
         """Return the digest of the input files; None when there are none."""
+        return None
 
     def close(self) -> None:
         """Give back connections and temporary files."""
@@ -163,15 +146,7 @@ def refuse_ids(rows: int, present: int, different: int) -> None:
 
 
 def open_engine(source: Source) -> Engine:
-    """Open a table in the engine that reads it.
-
-    Raises
-    ------
-    MissingExtra
-        When the engine's package is not installed.
-    InvalidInput
-        When the table cannot be opened.
-    """
+    """Open a table in the engine that reads it."""
     try:
         if isinstance(source, Files | DatabaseFile) or (
             isinstance(source, Frame) and source.library != "pyspark"

@@ -1,7 +1,8 @@
 """A table in PostgreSQL, counted and drawn from where it lives.
 
 Everything runs in one read-only transaction at repeatable read, so that the rows that are drawn
-are the rows that were counted; a second connection that must write sees the same snapshot.
+are the rows that were counted; a second connection that must write sees the same snapshot. So
+nothing is copied by `hold`: counting stays with the server.
 """
 
 import math
@@ -18,15 +19,15 @@ from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import Column
-from lowlift.tables.dialects import DUCKDB, POSTGRES, Expression, call
-from lowlift.tables.engines import RowPlan, Rows, Spool, Values, refuse_ids
-from lowlift.tables.engines.duckdb import drawing, read_csv, spool_rows
+from lowlift.tables.dialects import DUCKDB, POSTGRES, Expression, call, table_named
+from lowlift.tables.engines import Engine, Rows, Spool, Values, refuse_ids
+from lowlift.tables.engines.duckdb import drawing, spool_rows
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.engines.sandbox import Sandbox
-from lowlift.tables.queries import by_output, id_faults, symbols
+from lowlift.tables.engines.scans import read_csv
+from lowlift.tables.queries import id_faults
+from lowlift.tables.row_plans import RowPlan, by_output
 from lowlift.tables.sources import PostgresTable
-
-__all__ = ["Postgres", "Session", "connect", "positional", "spool_drawn", "unnested"]
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -89,10 +90,7 @@ _IDENTITY = """
 def connect(address: str, about: str) -> "Session":
     """Connect, with texts, dates and times as every other engine writes them.
 
-    Raises
-    ------
-    InvalidInput
-        When the server does not let us in; the address is not repeated.
+    An error does not repeat the address.
     """
     try:
         connection: Connection = psycopg.connect(
@@ -221,11 +219,10 @@ def unnested(columns: Mapping[str, npt.NDArray[Any]]) -> tuple[Expression, Value
     return exp.select("*").from_(scan).subquery(), values
 
 
-class Postgres:
+class Postgres(Engine):
     """A table in PostgreSQL (see `Engine`)."""
 
     dialect = POSTGRES
-    has_order = False
     checks_ids_drawn = True
 
     def __init__(self, source: PostgresTable) -> None:
@@ -246,10 +243,7 @@ class Postgres:
         if found is None:
             raise InvalidInput(f"the table must exist; {self.description} does not.")
         self.oid, schema = found
-        self.table: Expression = exp.table_(
-            exp.to_identifier(source.name[-1], quoted=True),
-            db=exp.to_identifier(schema, quoted=True),
-        )
+        self.table: Expression = table_named(source.name[-1], schema)
         kind = self.session.execute("SELECT relkind FROM pg_class WHERE oid = $1", [self.oid])
         self.is_steady = kind[0][0] not in {"v", "f"}
         rows = self.session.execute(_COLUMNS, [self.oid])
@@ -274,14 +268,6 @@ class Postgres:
         session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         session.execute(f"SET TRANSACTION SNAPSHOT {POSTGRES.sql(exp.Literal.string(snapshot))}")
 
-    def ids(self, column: str) -> tuple[int, int, int]:
-        """Count the rows, the rows with an id, and the different ids."""
-        rows, present, different = self.fetch(id_faults(column, self.table))[0]
-        return int(rows), int(present), int(different)
-
-    def hold(self, columns: Sequence[str]) -> None:
-        """Copy nothing: counting stays with the server, and a table is seen in one snapshot."""
-
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private Parquet file."""
         types = [self._types[name] for name in plan.keep]
@@ -300,13 +286,6 @@ class Postgres:
         if self._folder is None:
             self._folder = PrivateFolder()
         return self._folder.path
-
-    def check_unchanged(self) -> None:
-        """Do nothing: the transaction sees one snapshot."""
-
-    def sha256(self) -> str | None:
-        """Return None: a database table is no file."""
-        return None
 
     def close(self) -> None:
         """Close the connection and remove what was temporary."""
@@ -333,7 +312,7 @@ def _drawn_here(
         read = dict.fromkeys(names, "VARCHAR") | dict(zip(kept, types, strict=True))
         if plan.id is not None:
             read["t"] = "VARCHAR"
-        query = symbols(plan.columns, table, POSTGRES, row=plan.id, keep=plan.keep)
+        query = plan.symbols(table, POSTGRES)
         with place.open("wb") as file:
             session.copy_out(query, file)
         scan = DUCKDB.sql(exp.select("*").from_(read_csv([str(place)], ",", read)))
@@ -361,7 +340,7 @@ def spool_drawn(
     """
     with _drawn_here(session, table, plan, types) as (sandbox, sent, local):
         spool = spool_rows(sandbox, sent, local, sandbox.folder)
-        return Spool(spool.path.rename(folder / spool.path.name))
+        return replace(spool, path=spool.path.rename(folder / spool.path.name))
 
 
 def _duckdb_type(shown: str) -> str:

@@ -10,8 +10,6 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-__all__ = ["PrivateFolder"]
-
 _PREFIX = "lowlift-"
 
 

@@ -9,18 +9,17 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
 
 from lowlift.errors import InvalidInput
+from lowlift.tables.background import started
 from lowlift.tables.dialects import DUCKDB, Expression
 from lowlift.tables.engines import Rows, Values
 from lowlift.tables.engines.private import PrivateFolder
-
-__all__ = ["Sandbox"]
 
 Found = TypeVar("Found")
 
@@ -31,12 +30,8 @@ _SIZE = re.compile(r"\d+(\.\d+)?\s*([KMGT]i?)?B", re.IGNORECASE)
 class Sandbox:
     """An in-memory DuckDB in a private folder of mode 0700, which `close` removes.
 
-    Parameters
-    ----------
-    paths
-        The files that it may read or write beside its own folder.
-    about
-        What an error is about: a table's or an output's description.
+    It may read and write `paths` beside that folder. An error is about a table or an output, which
+    `about` describes.
     """
 
     def __init__(self, paths: Sequence[Path], about: str) -> None:
@@ -87,10 +82,7 @@ class Sandbox:
     def run(self, query: Expression | str, values: Values | None = None) -> Rows:
         """Run a statement and return its rows.
 
-        Raises
-        ------
-        InvalidInput
-            When DuckDB refuses; its own message may quote values, so only its kind is told.
+        When DuckDB refuses, only the kind of its error is told: its message may quote values.
         """
         text = query if isinstance(query, str) else DUCKDB.sql(query)
         given = dict(values) if values else None
@@ -124,15 +116,7 @@ class Sandbox:
         """
         if threading.current_thread() is not threading.main_thread():
             return work()
-        done: Future[Found] = Future()
-
-        def run() -> None:
-            try:
-                done.set_result(work())
-            except BaseException as error:  # noqa: BLE001 (raised again in the main thread)
-                done.set_exception(error)
-
-        threading.Thread(target=run, name="lowlift query", daemon=True).start()
+        done = started(work, "lowlift query")
         try:
             # Not Thread.join, after which an interrupted Python takes the thread for ended.
             wait([done])
@@ -145,13 +129,7 @@ class Sandbox:
 
     def register(self, name: str, value: Any) -> None:
         """Let queries read arrays or a frame under a name."""
-        try:
-            self.connection.register(name, value)
-        except duckdb.Error as error:
-            fault = said(error, self.about)
-        else:
-            return
-        raise InvalidInput(fault)
+        self._refusing(lambda: self.connection.register(name, value))
 
     def close(self) -> None:
         """Close the connection and remove the folder."""

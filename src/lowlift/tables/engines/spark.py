@@ -25,13 +25,12 @@ from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
-from lowlift.tables.dialects import SPARK, Expression, call
-from lowlift.tables.engines import RowPlan, Rows, Spool, Stamps, Values
+from lowlift.tables.dialects import SPARK, Expression, call, table_named
+from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
 from lowlift.tables.engines.private import PrivateFolder
-from lowlift.tables.queries import by_output, id_faults, named
+from lowlift.tables.queries import named
+from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame, SparkTable, refuse_repeated, split_name
-
-__all__ = ["CSV", "Spark", "hadoop", "local_files", "refusing"]
 
 _KINDS = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
@@ -99,18 +98,19 @@ def said(condition: str, about: str) -> str:
     return f"{about} could not be read or written by Spark ({condition})."
 
 
-class Spark:
+class Spark(Engine):
     """A table that Spark reads (see `Engine`)."""
 
     dialect = SPARK
-    has_order = False
-    checks_ids_drawn = False
+    stamps: Stamps
 
     def __init__(self, source: SparkTable | Frame) -> None:
         self.source = source
         self.description = source.description
         self.is_steady = isinstance(source, SparkTable) and source.format != "table"
         self._views: list[str] = []
+        #: What `hold` copied.
+        self._held: DataFrame | None = None
         self.session, self.is_owned = _session(source)
         try:
             with refusing(self.description):
@@ -122,7 +122,7 @@ class Spark:
                 name: _KINDS.get(shown.partition("(")[0], "other")
                 for name, shown in self.frame.dtypes
             }
-            self._stamps = Stamps(self.files, self.description)
+            self.stamps = Stamps(self.files, self.description)
         except BaseException:
             self.close()
             raise
@@ -187,7 +187,7 @@ class Spark:
         name = f"lowlift_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(name)
         self._views.append(name)
-        return exp.Table(this=exp.to_identifier(name, quoted=True))
+        return table_named(name)
 
     def query(self, query: Expression, values: Values | None = None) -> DataFrame:
         """Return the frame of a query with bound values."""
@@ -232,16 +232,6 @@ class Spark:
             one = exp.select(named("key")).from_(table).subquery()
             yield plan.query(self.table, alias, SPARK, one), {"null": plan.null}
 
-    def tally(self, plan: RowPlan) -> Rows:
-        """Draw the rows of a plan and count each output."""
-        with self.drawing(plan) as (query, values):
-            return self.fetch(by_output(query), values)
-
-    def ids(self, column: str) -> tuple[int, int, int]:
-        """Count the rows, the rows with an id, and the different ids."""
-        rows, present, different = self.fetch(id_faults(column, self.table))[0]
-        return int(rows), int(present), int(different)
-
     def hold(self, columns: Sequence[str]) -> None:
         """Copy these columns to the executors' disks.
 
@@ -250,7 +240,8 @@ class Spark:
         """
         with refusing(self.description):
             rows = self.query(exp.select(*map(named, columns)).from_(self.table))
-            self.table = self.view(rows.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY))
+            self._held = rows.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+            self.table = self.view(self._held)
         self.is_steady = True
 
     def spool(self, plan: RowPlan) -> Spool:
@@ -260,16 +251,10 @@ class Spark:
             ".csv or to table:NAME only. Choose such an output."
         )
 
-    def check_unchanged(self) -> None:
-        """Refuse local files that changed since the table was opened."""
-        self._stamps.check()
-
     def sha256(self) -> str | None:
-        """Return the digest of local input files, one after the other in sorted order."""
-        from lowlift.tables.engines.duckdb import digest_of_files
-
+        """Return the digest of local input files; None of a table of the catalog or a frame."""
         is_path = isinstance(self.source, SparkTable) and self.source.format != "table"
-        return digest_of_files(self.files) if is_path and self.files else None
+        return self.stamps.sha256() if is_path else None
 
     def close(self) -> None:
         """Drop our views; stop a session that we started."""
@@ -278,6 +263,14 @@ class Spark:
             return
         for name in self._views:
             self.session.catalog.dropTempView(name)
+        release(self._held)
+
+
+def release(frame: DataFrame | None) -> None:
+    """Give back the blocks of a checkpoint, which Spark keeps until Java collects its garbage."""
+    plan = getattr(frame, "_jdf", None)  # Spark Connect has none: its blocks end with the session
+    if plan is not None:
+        plan.queryExecution().logical().rdd().unpersist(False)
 
 
 def hadoop(session: SparkSession) -> tuple[Any, Any] | None:

@@ -1,19 +1,22 @@
-"""Where rows are written, whole or not at all, and the door to each kind of target."""
+"""Where rows are written, whole or not at all, and how each kind of target is opened."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
 
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables.dialects import Dialect, Expression
 from lowlift.tables.draws import Progress
-from lowlift.tables.engines import Engine, RowPlan, Rows
-from lowlift.tables.outputs import Output
+from lowlift.tables.engines import Engine, Rows, Values
+from lowlift.tables.outputs import Output, OutputColumn
+from lowlift.tables.queries import named
+from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Files, file_format, parse_postgres, split_database
-
-__all__ = ["Target", "open_target", "reading", "refuse_input"]
 
 
 class Target(Protocol):
@@ -41,48 +44,36 @@ class Target(Protocol):
         """Remove what has no name of its own, and what was replaced; close."""
 
 
-@dataclass(frozen=True)
-class Written:
-    """What `Table.count` needs of an engine."""
+class Written(Engine):
+    """Rows that are written and not yet committed, to be counted."""
 
-    dialect: Dialect
-    description: str
-    kinds: Mapping[str, str]
-    table: Expression
-    fetch: Callable[..., Rows]
-    digest: str | None = None
-    #: Its combinations need no estimate: they are the outputs of a channel.
-    is_steady: bool = False
+    is_steady = False  # its combinations need no estimate: they are the outputs of a channel
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        description: str,
+        kinds: Mapping[str, str],
+        table: Expression,
+        fetch: Callable[..., Rows],
+        digest: str | None = None,
+    ) -> None:
+        self.dialect, self.description, self.kinds, self.table = dialect, description, kinds, table
+        self._fetch, self._digest = fetch, digest
+
+    def fetch(self, query: Expression, values: Values | None = None) -> Rows:
+        """Run a query whose answer is small and return its rows."""
+        return self._fetch(query, values)
 
     def sha256(self) -> str | None:
         """Return the digest of the written files; None when there are none."""
-        return self.digest
-
-    def close(self) -> None:
-        """Do nothing: the target closes what it opened."""
-
-
-def reading(
-    dialect: Dialect,
-    description: str,
-    kinds: Mapping[str, str],
-    table: Expression,
-    fetch: Callable[..., Rows],
-    digest: str | None = None,
-) -> Engine:
-    """Return rows that are written and not yet committed as an engine that can be counted."""
-    return cast("Engine", Written(dialect, description, kinds, table, fetch, digest))
+        return self._digest
 
 
 def open_target(output: Output, engine: Engine) -> Target:
     """Open a target without touching what may be there.
 
-    Raises
-    ------
-    InvalidInput
-        When the target exists and `force` is off, is the input, or is none of ours.
-    MissingExtra
-        When its package is not installed.
+    It is refused when it exists and `force` is off, is the input, or is none of ours.
     """
     target = output.target
     if target is None and engine.dialect.name != "spark":
@@ -138,9 +129,30 @@ def _postgres(output: Output, engine: Engine, target: str) -> Target:
     return PostgresTarget(output, place, engine)
 
 
+def values_by_output(output: Output) -> dict[str, npt.NDArray[Any]]:
+    """Return the lookup table of an output: y, and the texts of each column as v0, v1, ..."""
+    texts = {f"v{k}": np.array(one.texts, object) for k, one in enumerate(output.columns)}
+    return {"y": np.arange(len(output.columns[0].texts)), **texts}
+
+
+def published_columns(
+    output: Output, type_of: Callable[[OutputColumn], str], kept: str
+) -> list[Expression]:
+    """Return the published columns of rows that are joined to the lookup table "o".
+
+    `kept` is the table that has k0, k1, ...
+    """
+    released = [
+        exp.cast(named(f"v{k}", "o"), type_of(column)).as_(column.name, quoted=True)
+        for k, column in enumerate(output.columns)
+    ]
+    names = enumerate(output.keep)
+    return [*released, *(named(f"k{k}", kept).as_(name, quoted=True) for k, name in names)]
+
+
 def refuse_input(path: Path, engine: Engine) -> None:
     """Refuse a target that is one of the input's files."""
-    source = getattr(engine, "source", None)
+    source = engine.source
     if isinstance(source, Files) and path.exists():
         for given in source.paths:
             if given.exists() and path.samefile(given):

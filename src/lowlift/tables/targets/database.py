@@ -10,21 +10,19 @@ from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.files import open_to_readers, place, sync, temporary_beside
-from lowlift.tables.dialects import DUCKDB
-from lowlift.tables.draws import Progress, shuffled_codes
-from lowlift.tables.engines import Engine, RowPlan
-from lowlift.tables.engines.duckdb import DuckDB, attach, database_files, kind_of
+from lowlift.tables.dialects import DUCKDB, table_named
+from lowlift.tables.engines import Engine
+from lowlift.tables.engines.duckdb import DuckDB, attach, database_files
 from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.engines.scans import kind_of, types_of
 from lowlift.tables.outputs import Output
 from lowlift.tables.sources import DatabaseFile
-from lowlift.tables.targets import reading
+from lowlift.tables.targets import Written
 from lowlift.tables.targets.files import refuse_existing
-from lowlift.tables.targets.loading import load_codes, load_spool, published
-
-__all__ = ["DatabaseTarget"]
+from lowlift.tables.targets.loading import Writer, published
 
 
-class DatabaseTarget:
+class DatabaseTarget(Writer):
     """A table in a database file (see `Target`); a new file appears whole or not at all."""
 
     def __init__(self, output: Output, path: Path, name: tuple[str, ...], engine: Engine) -> None:
@@ -36,14 +34,13 @@ class DatabaseTarget:
         self.inode, self.is_committing = 0, False
         #: Tells our table from the one that it replaces, as its comment.
         self.mark = f"lowlift {secrets.token_hex(8)}"
-        self.sandbox: Sandbox | None = None
         self.shared = self._shared()
         if not self.is_new:
             self._refuse_existing_table()
 
     def _shared(self) -> DuckDB | None:
         """Return the engine when it reads the same database file, which must let go of it."""
-        source = getattr(self.engine, "source", None)
+        source = self.engine.source
         if (
             self.is_new
             or not isinstance(source, DatabaseFile)
@@ -73,6 +70,8 @@ class DatabaseTarget:
             )
 
     def _open(self, paths: Sequence[Path]) -> Sandbox:
+        if self.shared:
+            self.shared.detach()
         self.sandbox = Sandbox(
             [*database_files(self.written_file), *paths], Path(self.output.description).name
         )
@@ -91,36 +90,10 @@ class DatabaseTarget:
 
     @property
     def _table(self) -> exp.Table:
-        return exp.table_(
-            exp.to_identifier(self.name, quoted=True),
-            db=exp.to_identifier(self.schema, quoted=True),
-            catalog=exp.to_identifier("output", quoted=True),
-        )
+        return table_named(self.name, self.schema, "output")
 
-    def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
-        """Write each output as often as counted, in random order."""
-        if self.shared:
-            self.shared.detach()
-        sandbox = self._open([])
-        load_codes(sandbox, shuffled_codes(counts, seed))
-        self._create(sandbox)
-        progress(sum(counts), sum(counts))
-
-    def write_rows(self, plan: RowPlan) -> Sequence[int]:
-        """Write the rows of a plan and return how many each output has."""
-        spool = self.engine.spool(plan)
-        try:
-            if self.shared:
-                self.shared.detach()
-            sandbox = self._open([spool.path])
-            counts = load_spool(sandbox, spool, self.output)
-            self._create(sandbox)
-        finally:
-            spool.path.unlink()
-        return counts
-
-    def _create(self, sandbox: Sandbox) -> None:
-        query = DUCKDB.sql(published(sandbox, self.output))
+    def _store(self, sandbox: Sandbox) -> None:
+        query = DUCKDB.sql(published(sandbox, self.output, is_ordered=False))
         table = DUCKDB.sql(self._table)
         sandbox.run("BEGIN TRANSACTION")
         if self.output.force:
@@ -135,11 +108,10 @@ class DatabaseTarget:
         """Lend the table, before the transaction ends."""
         if self.sandbox is None:
             raise InvalidInput("nothing was written.")
-        shown = self.sandbox.run(f"DESCRIBE {DUCKDB.sql(exp.select('*').from_(self._table))}")
-        kinds = {row[0]: kind_of(row[1]) for row in shown}
-        yield reading(
-            DUCKDB, Path(self.output.description).name, kinds, self._table, self.sandbox.run
-        )
+        types = types_of(self.sandbox, exp.select("*").from_(self._table))
+        kinds = {name: kind_of(kind) for name, kind in types.items()}
+        about = Path(self.output.description).name
+        yield Written(DUCKDB, about, kinds, self._table, self.sandbox.run)
 
     def commit(self) -> None:
         """End the transaction; a new file gets its name."""
@@ -187,8 +159,3 @@ class DatabaseTarget:
                 file.unlink(missing_ok=True)
         if self.shared:
             self.shared.reattach()
-
-    def _close(self) -> None:
-        if self.sandbox is not None:
-            self.sandbox.close()
-            self.sandbox = None

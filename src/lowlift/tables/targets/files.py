@@ -4,36 +4,37 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.files import check_writable, open_to_readers, place, sync, temporary_beside
-from lowlift.tables.dialects import DUCKDB
-from lowlift.tables.draws import Progress, shuffled_codes
-from lowlift.tables.engines import Engine, RowPlan
-from lowlift.tables.engines.duckdb import DuckDB
+from lowlift.tables.dialects import DUCKDB, number
+from lowlift.tables.engines import Engine
+from lowlift.tables.engines.duckdb import DuckDB, huge, with_types
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.engines.scans import types_of
 from lowlift.tables.outputs import Output
+from lowlift.tables.queries import named
 from lowlift.tables.sources import Files, file_format
 from lowlift.tables.targets import refuse_input
-from lowlift.tables.targets.loading import (
-    load_codes,
-    load_spool,
-    published,
-)
+from lowlift.tables.targets.loading import Writer, published
 
-__all__ = ["FileTarget", "refuse_existing"]
+_DECIMAL = exp.DataType.build("DECIMAL(38, 0)", dialect="duckdb")
 
 
-class FileTarget:
+class FileTarget(Writer):
     """A file that DuckDB writes (see `Target`)."""
 
     def __init__(self, output: Output, path: Path, engine: Engine) -> None:
+        self.format = str(file_format(path.name))
+        if self.format == "parquet":  # no 128 bits there: 64 hold each output
+            slim = (replace(c, width="") if "HUGE" in c.width else c for c in output.columns)
+            output = replace(output, columns=tuple(slim))
         self.output, self.path, self.engine = output, path, engine
-        self.sandbox: Sandbox | None = None
         refuse_input(path, engine)
         refuse_existing(path, force=output.force)
         check_writable(path)
@@ -51,35 +52,38 @@ class FileTarget:
         except OSError as error:
             raise InvalidInput(f"{self.path.name} cannot be written: {error.strerror}.") from error
 
-    def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
-        """Write each output as often as counted, in random order."""
-        rows = sum(counts)
+    def _open(self, paths: Sequence[Path]) -> Sandbox:
         self._create()
-        self.sandbox = Sandbox([self.temporary], self.path.name)
-        load_codes(self.sandbox, shuffled_codes(counts, seed))
-        self._copy(self.sandbox)
-        progress(rows, rows)
+        self.sandbox = Sandbox([self.temporary, *paths], self.path.name)
+        return self.sandbox
 
-    def write_rows(self, plan: RowPlan) -> Sequence[int]:
-        """Write the rows of a plan and return how many each output has."""
-        self._create()
-        spool = self.engine.spool(plan)
-        try:
-            self.sandbox = Sandbox([self.temporary, spool.path], self.path.name)
-            counts = load_spool(self.sandbox, spool, self.output)
-            self._copy(self.sandbox)
-        finally:
-            spool.path.unlink()
-        return counts
-
-    def _copy(self, sandbox: Sandbox) -> None:
+    def _store(self, sandbox: Sandbox) -> None:
         place = DUCKDB.sql(exp.Literal.string(str(self.temporary.resolve())))
+        query = published(sandbox, self.output, self.drawn)
         options = "FORMAT parquet"
-        if file_format(self.path.name) == "csv":
+        if self.format == "csv":
             packed = "gzip" if self.path.name.lower().endswith(".gz") else "none"
             options = f"FORMAT csv, HEADER, COMPRESSION {packed}, DELIMITER '{self._delimiter()}'"
-        query = DUCKDB.sql(published(sandbox, self.output))
-        sandbox.run(f"COPY ({query}) TO {place} ({options}, USE_TMP_FILE false)")
+        else:
+            query = self._exact(sandbox, query)
+        sandbox.run(f"COPY ({DUCKDB.sql(query)}) TO {place} ({options}, USE_TMP_FILE false)")
+
+    def _exact(self, sandbox: Sandbox, query: exp.Select) -> exp.Select:
+        """Return the columns in types that Parquet holds exactly: decimals for 128 bits."""
+        if not self.output.keep:
+            return query
+        types = huge(types_of(sandbox, query))
+        for name in types:
+            is_lost = exp.TryCast(this=named(name), to=_DECIMAL).is_(exp.null())
+            lost = exp.and_(is_lost, exp.not_(named(name).is_(exp.null())))
+            rows = exp.select(number(1)).from_(query.subquery("p")).where(lost).limit(1)
+            if sandbox.run(rows):
+                raise InvalidInput(
+                    f"kept column {name!r} must have at most 38 digits in a Parquet file; some of "
+                    "its numbers have more. Write to a CSV or a database, or leave it out."
+                )
+        decimals = with_types(dict.fromkeys(types, "DECIMAL(38, 0)"))
+        return exp.select(decimals).from_(query.subquery("p")) if types else query
 
     def _delimiter(self) -> str:
         return "\t" if ".tsv" in self.path.suffixes else ","
@@ -92,8 +96,8 @@ class FileTarget:
         try:
             link = folder.path / self.path.name
             link.symlink_to(self.temporary.resolve())
-            form = str(file_format(self.path.name))
-            engine = DuckDB(Files((link,), form, self.path.name, is_text=True))
+            engine = DuckDB(Files((link,), self.format, self.path.name, is_text=True))
+            engine.is_steady = False  # its combinations need no estimate: they are the outputs
             try:
                 yield engine
             finally:
@@ -127,11 +131,6 @@ class FileTarget:
         self._close()
         self.temporary.unlink(missing_ok=True)
         self.old.unlink(missing_ok=True)
-
-    def _close(self) -> None:
-        if self.sandbox is not None:
-            self.sandbox.close()
-            self.sandbox = None
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:

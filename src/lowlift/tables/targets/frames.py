@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -16,17 +17,17 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables.dialects import DUCKDB, Expression
 from lowlift.tables.draws import Progress, shuffled_codes
-from lowlift.tables.engines import Engine, RowPlan
-from lowlift.tables.engines.duckdb import DuckDB, read_parquet
+from lowlift.tables.engines import Engine
+from lowlift.tables.engines.duckdb import DuckDB
 from lowlift.tables.engines.sandbox import Sandbox, said
+from lowlift.tables.engines.scans import read_parquet
 from lowlift.tables.frames import dtypes_of, framed, index_of, published_type, taken
 from lowlift.tables.outputs import Output, OutputColumn
 from lowlift.tables.queries import named
+from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame
 from lowlift.tables.targets import Target
-from lowlift.tables.targets.loading import load_codes, load_spool, published
-
-__all__ = ["frame_target"]
+from lowlift.tables.targets.loading import Writer, enum, published
 
 #: Frames whose rows stay where they are: what is kept is taken from them.
 _IN_MEMORY = {("pandas", "DataFrame"), ("polars", "DataFrame")} | {
@@ -35,18 +36,9 @@ _IN_MEMORY = {("pandas", "DataFrame"), ("polars", "DataFrame")} | {
 
 
 def frame_target(output: Output, engine: Engine) -> Target:
-    """Return the target that gives back a frame of the library of the engine's source.
-
-    Raises
-    ------
-    MissingExtra
-        When the source is no frame, and neither pandas nor pyarrow is installed.
-    """
-    source = getattr(engine, "source", None)
-    widths = getattr(engine, "widths", {})
-    output = replace(
-        output, columns=tuple(_of_width(one, engine, widths) for one in output.columns)
-    )
+    """Return the target that gives back a frame of the library of the engine's source."""
+    source = engine.source
+    output = replace(output, columns=tuple(_of_width(one, engine) for one in output.columns))
     if isinstance(engine, DuckDB) and isinstance(source, Frame):
         if (source.library, type(source.value).__name__) in _IN_MEMORY:
             return _FromFrame(output, engine, source)
@@ -55,11 +47,11 @@ def frame_target(output: Output, engine: Engine) -> Target:
     return _FromTable(output, engine, source)
 
 
-def _of_width(column: OutputColumn, engine: Engine, widths: Any) -> OutputColumn:
+def _of_width(column: OutputColumn, engine: Engine) -> OutputColumn:
     """Return a column of whole numbers in the width in which it came, if that holds them."""
     if column.kind != "integer" or engine.kinds.get(column.name) != "integer":
         return column
-    width = widths.get(column.name, "")
+    width = engine.widths.get(column.name, "")
     return replace(column, width=width if column.fits(width) else "")
 
 
@@ -129,17 +121,16 @@ class _FromFrame(_FrameTarget):
         return framed(self.output.columns, codes, self.library, dtypes=came, **parts)
 
 
-class _FromTable(_FrameTarget):
+class _FromTable(Writer, _FrameTarget):
     """A file, a database table or an Arrow dataset: DuckDB makes a pandas or Arrow frame."""
 
     def __init__(self, output: Output, engine: Engine, source: Any) -> None:
         super().__init__(output, engine)
         self.source = source
         self.library = self._library()
-        widths = getattr(engine, "widths", {})
-        for name in output.keep:
-            if "HUGE" in widths.get(name, ""):
-                raise _inexact(name, widths[name])
+        for name, kind in engine.widths.items():
+            if name in output.keep and "HUGE" in kind:
+                raise _inexact(name, kind)
 
     def _library(self) -> str:
         if isinstance(self.source, Frame):
@@ -152,29 +143,18 @@ class _FromTable(_FrameTarget):
             "Give a target, such as safe.parquet, or: pip install pandas"
         )
 
-    def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
-        """Make each output as often as counted, in random order."""
-        sandbox = Sandbox([], "the frame")
-        try:
-            load_codes(sandbox, shuffled_codes(counts, seed))
-            self._made = self._fetched(sandbox)
-        finally:
-            sandbox.close()
-        progress(sum(counts), sum(counts))
+    def _open(self, paths: Sequence[Path]) -> Sandbox:
+        self.sandbox = Sandbox(paths, "the frame")
+        return self.sandbox
 
-    def write_rows(self, plan: RowPlan) -> Sequence[int]:
-        """Make the rows of a plan and return how many each output has."""
-        spool = self.engine.spool(plan)
-        try:
-            sandbox = Sandbox([spool.path], "the frame")
-            try:
-                counts = load_spool(sandbox, spool, self.output)
-                self._made = self._fetched(sandbox)
-            finally:
-                sandbox.close()
-        finally:
-            spool.path.unlink()
-        return counts
+    def _store(self, sandbox: Sandbox) -> None:
+        self._made = self._fetched(sandbox)
+        self._close()
+
+    def discard(self) -> None:
+        """Let go of what was not handed out."""
+        self._close()
+        super().discard()
 
     def _fetched(self, sandbox: Sandbox) -> Any:
         query = published(sandbox, self.output)
@@ -283,4 +263,4 @@ def _enum(names: Sequence[str], published: set[str | None] | None) -> str | None
         names = [name for name in names if name in published]
         if not names or not published <= {*names, None}:
             return None
-    return f"ENUM({', '.join(DUCKDB.sql(exp.Literal.string(name)) for name in names)})"
+    return enum(names)

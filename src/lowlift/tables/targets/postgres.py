@@ -3,16 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import Column
-from lowlift.tables.dialects import DUCKDB, POSTGRES
+from lowlift.tables.dialects import DUCKDB, POSTGRES, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
-from lowlift.tables.engines import Engine, RowPlan, Spool
+from lowlift.tables.engines import Engine, Spool
 from lowlift.tables.engines.postgres import (
     Postgres,
     connect,
@@ -21,13 +19,13 @@ from lowlift.tables.engines.postgres import (
     unnested,
 )
 from lowlift.tables.engines.sandbox import Sandbox
+from lowlift.tables.engines.scans import types_of
 from lowlift.tables.outputs import Output
-from lowlift.tables.queries import named, symbols
+from lowlift.tables.queries import named
+from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import PostgresTable
-from lowlift.tables.targets import reading
+from lowlift.tables.targets import Written, published_columns, values_by_output
 from lowlift.tables.targets.loading import load_spool, published
-
-__all__ = ["PostgresTarget"]
 
 _CHUNK = 1 << 16
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
@@ -85,11 +83,8 @@ class PostgresTarget:
                 f"an output must not exist; {self.place.description} does. Use force to replace it."
             )
         self.exists = found is not None
-        name = exp.to_identifier(self.place.name[-1], quoted=True)
         schema = found[1] if found else self.place.name[0] if len(self.place.name) == 2 else None
-        self.table = exp.Table(
-            this=name, db=exp.to_identifier(schema, quoted=True) if schema else None
-        )
+        self.table = table_named(self.place.name[-1], schema)
         if self.home:
             self.home.share_snapshot(self.session)
         else:
@@ -125,8 +120,7 @@ class PostgresTarget:
 
     def _rows_here(self, plan: RowPlan, home: Postgres) -> list[int]:
         """Write inside the database: of a row, only its symbol and id leave it to be drawn."""
-        query = symbols(plan.columns, home.table, POSTGRES, row=plan.id, keep=plan.keep)
-        query = query.select(POSTGRES.row_number().as_("r"))
+        query = plan.symbols(home.table, POSTGRES).select(POSTGRES.row_number().as_("r"))
         self.session.execute(
             f"CREATE TEMPORARY TABLE given ON COMMIT DROP AS {POSTGRES.sql(query)}"
         )
@@ -140,7 +134,7 @@ class PostgresTarget:
             self.session, exp.to_table("given"), numbered, ["BIGINT"], home.folder()
         )
         counts = self._load_drawn(spool)
-        self._join(plan)
+        self._join()
         return counts
 
     def _load_drawn(self, spool: Spool) -> list[int]:
@@ -163,27 +157,20 @@ class PostgresTarget:
             spool.path.unlink()
         return counts
 
-    def _join(self, plan: RowPlan) -> None:
+    def _join(self) -> None:
         """Create the table from the rows and what was drawn for them."""
-        values: dict[str, Any] = {"y": np.arange(len(self.output.columns[0].texts))}
-        for k, column in enumerate(self.output.columns):
-            values[f"v{k}"] = np.array(column.texts, object)
-        lookup, bound = unnested(values)
-        shown = [
-            exp.cast(named(f"v{k}", "o"), POSTGRES.types[c.kind]).as_(c.name, quoted=True)
-            for k, c in enumerate(self.output.columns)
-        ]
-        kept = [named(f"k{k}", "g").as_(name, quoted=True) for k, name in enumerate(plan.keep)]
+        lookup, bound = unnested(values_by_output(self.output))
+        shown = published_columns(self.output, lambda column: POSTGRES.types[column.kind], "g")
         query = (
-            exp.select(*shown, *kept)
+            exp.select(*shown)
             .from_(exp.alias_(exp.to_table("drawn"), "r", table=True))
             .join(
                 exp.alias_(exp.to_table("given"), "g", table=True),
-                on=exp.EQ(this=named("r", "g"), expression=named("r", "r")),
+                on=named("r", "g").eq(named("r", "r")),
             )
             .join(
                 exp.alias_(lookup, "o", table=True),
-                on=exp.EQ(this=named("y", "o"), expression=named("y", "r")),
+                on=named("y", "o").eq(named("y", "r")),
             )
             .order_by(named("o", "r"))
         )
@@ -197,11 +184,11 @@ class PostgresTarget:
         sandbox = Sandbox([spool.path], self.place.description)
         try:
             counts = load_spool(sandbox, spool, self.output)
-            query = DUCKDB.sql(published(sandbox, self.output))
-            types = {row[0]: _postgres_type(row[1]) for row in sandbox.run(f"DESCRIBE {query}")}
+            query = published(sandbox, self.output, is_ordered=False)
+            types = {n: _postgres_type(kind) for n, kind in types_of(sandbox, query).items()}
             place = sandbox.folder / "rows.csv"
             target = DUCKDB.sql(exp.Literal.string(str(place)))
-            sandbox.run(f"COPY ({query}) TO {target} (FORMAT csv, HEADER)")
+            sandbox.run(f"COPY ({DUCKDB.sql(query)}) TO {target} (FORMAT csv, HEADER)")
             self._create(types)
             with place.open("rb") as file:
                 blocks = iter(lambda: file.read(1 << 20), b"")
@@ -217,7 +204,7 @@ class PostgresTarget:
         self.oid = self._oid()
         names = self.session.execute(_NAMES, [self.oid])
         kinds = {name: "other" for (name,) in names}
-        yield reading(POSTGRES, self.place.description, kinds, self.table, self.session.run)
+        yield Written(POSTGRES, self.place.description, kinds, self.table, self.session.run)
 
     def _oid(self) -> int | None:
         found = self.session.relation(self.place.name)

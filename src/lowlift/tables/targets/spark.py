@@ -16,23 +16,21 @@ from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
-from lowlift.tables.dialects import SPARK, Expression, call, number
+from lowlift.tables.dialects import SPARK, Expression, call, number, table_named
 from lowlift.tables.draws import Progress
-from lowlift.tables.engines import Engine, RowPlan
-from lowlift.tables.engines.duckdb import digest_of_files
-from lowlift.tables.engines.spark import CSV, Spark, hadoop, local_files, refusing
+from lowlift.tables.engines import Engine, digest_of_files
+from lowlift.tables.engines.spark import CSV, Spark, hadoop, local_files, refusing, release
 from lowlift.tables.outputs import Output, OutputColumn
-from lowlift.tables.queries import by_output, named
+from lowlift.tables.queries import named
+from lowlift.tables.row_plans import RowPlan, by_output
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
-from lowlift.tables.targets import reading
+from lowlift.tables.targets import Written, published_columns, values_by_output
 from lowlift.temporary import (
     is_abandoned,
     remove_abandoned,
     temporary_beside,
     temporary_table,
 )
-
-__all__ = ["SparkTarget", "chunks"]
 
 #: Numbers that the driver sends to describe the rows, about, at most.
 _NUMBERS = 20_000_000
@@ -96,23 +94,14 @@ class SparkTarget:
         return counts
 
     def _write(self, rows: DataFrame, *, ordered: bool) -> None:
-        columns: dict[str, Any] = {"y": np.arange(len(self.output.columns[0].texts))}
-        for k, column in enumerate(self.output.columns):
-            columns[f"v{k}"] = np.array(column.texts, object)
-        shown = [
-            exp.cast(named(f"v{k}", "o"), self._type(c)).as_(c.name, quoted=True)
-            for k, c in enumerate(self.output.columns)
-        ]
-        kept = [
-            named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(self.output.keep)
-        ]
-        with self.engine.lookup(columns) as lookup:
+        shown = published_columns(self.output, self._type, "r")
+        with self.engine.lookup(values_by_output(self.output)) as lookup:
             query = (
-                exp.select(*shown, *kept)
+                exp.select(*shown)
                 .from_(exp.alias_(self.engine.view(rows), "r", table=True))
                 .join(
                     exp.alias_(lookup, "o", table=True),
-                    on=exp.EQ(this=named("y", "o"), expression=named("y", "r")),
+                    on=named("y", "o").eq(named("y", "r")),
                 )
             )
             self.place.write(
@@ -134,7 +123,7 @@ class SparkTarget:
             kinds = dict.fromkeys(frame.columns, "other")
             table = self.engine.view(frame)
         digest = digest_of_files(files) if files else None
-        yield reading(SPARK, self.about, kinds, table, self.engine.fetch, digest)
+        yield Written(SPARK, self.about, kinds, table, self.engine.fetch, digest)
 
     def commit(self) -> None:
         """Give what was written its name, or hand out the frame."""
@@ -142,7 +131,7 @@ class SparkTarget:
         with refusing(self.about):
             self.place.publish()
         if isinstance(self.place, _Checkpoint):
-            self.frame = self.place.read()
+            self.frame = self.place.handed_out
 
     def undo(self) -> bool:
         """Take the name away again, and put back what had it."""
@@ -158,7 +147,49 @@ class SparkTarget:
             self.place.discard()
 
 
-class _Folder:
+class _Place:
+    """A place with a name of its own, a temporary one, and one for what had the name before."""
+
+    output: Output
+    path: Any
+    temporary: Any
+    #: No later run removes this after a kill: it is what was published before.
+    old: Any
+
+    def _exists(self, place: Any) -> bool:
+        raise NotImplementedError
+
+    def _rename(self, place: Any, name: Any) -> None:
+        raise NotImplementedError
+
+    def _remove(self, place: Any) -> None:
+        raise NotImplementedError
+
+    def refuse_existing(self) -> None:
+        if self._exists(self.path) and not self.output.force:
+            raise InvalidInput(
+                f"an output must not exist; {self.output.target!r} does. Use force to replace it."
+            )
+
+    def publish(self) -> None:
+        if self._exists(self.path):
+            self.refuse_existing()
+            self._rename(self.path, self.old)
+        self._rename(self.temporary, self.path)
+
+    def undo(self) -> None:
+        if not self._exists(self.temporary) and self._exists(self.path):
+            self._remove(self.path)
+        if self._exists(self.old) and not self._exists(self.path):
+            self._rename(self.old, self.path)
+
+    def discard(self) -> None:
+        for place in (self.temporary, self.old):
+            if self._exists(place):
+                self._remove(place)
+
+
+class _Folder(_Place):
     """A folder of Parquet or CSV files, on any file system that Spark reaches."""
 
     def __init__(self, output: Output, engine: Spark, target: str) -> None:
@@ -184,17 +215,13 @@ class _Folder:
             self.temporary = files.Path(str(temporary_beside(here)))
         else:
             self.temporary = self.path.suffix(f".{secrets.token_hex(6)}.part")
-        # No later run removes this after a kill: it is what was published before.
         self.old = self.path.suffix(f".{secrets.token_hex(6)}.old")
 
     def refuse_existing(self) -> None:
         place = self.system.makeQualified(self.path).toUri().getPath()
         if any(str(file) == place or str(file.parent) == place for file in self.inputs):
             raise InvalidInput("an output must not be the input; it is. Choose another name.")
-        if self.system.exists(self.path) and not self.output.force:
-            raise InvalidInput(
-                f"an output must not exist; {self.output.target!r} does. Use force to replace it."
-            )
+        super().refuse_existing()
         parent = self.path.getParent()
         if parent is not None and not self.system.exists(parent):
             raise InvalidInput(f"an output's folder must exist; {parent.toString()!r} does not.")
@@ -213,11 +240,8 @@ class _Folder:
         )
         return reader.csv(self.temporary.toString(), inferSchema=False)
 
-    def publish(self) -> None:
-        if self.system.exists(self.path):
-            self.refuse_existing()
-            self._rename(self.path, self.old)
-        self._rename(self.temporary, self.path)
+    def _exists(self, place: Any) -> bool:
+        return bool(self.system.exists(place))
 
     def _rename(self, place: Any, name: Any) -> None:
         if not self.system.rename(place, name):
@@ -226,26 +250,17 @@ class _Folder:
                 "published."
             )
 
-    def undo(self) -> None:
-        if not self.system.exists(self.temporary) and self.system.exists(self.path):
-            self.system.delete(self.path, True)
-        if self.system.exists(self.old) and not self.system.exists(self.path):
-            self._rename(self.old, self.path)
-
-    def discard(self) -> None:
-        for place in (self.temporary, self.old):
-            if self.system.exists(place):
-                self.system.delete(place, True)
+    def _remove(self, place: Any) -> None:
+        self.system.delete(place, True)
 
 
-class _CatalogTable:
+class _CatalogTable(_Place):
     """A table of Spark's catalog."""
 
     def __init__(self, output: Output, engine: Spark, target: str) -> None:
         self.output, self.engine = output, engine
         *schema, name = split_name(target.removeprefix("table:"))
-        self.table, self.temporary = _named(schema, name), _named(schema, temporary_table())
-        # No later run drops this after a kill: it is what was published before.
+        self.path, self.temporary = _named(schema, name), _named(schema, temporary_table())
         self.old = _named(schema, f"lowlift_old_{secrets.token_hex(8)}")
         self._remove_abandoned(schema)
 
@@ -269,15 +284,12 @@ class _CatalogTable:
         source = self.engine.source
         if isinstance(source, SparkTable) and source.format == "table":
             *schema, name = split_name(source.name)
-            if SPARK.sql(_named(schema, name)).casefold() == SPARK.sql(self.table).casefold():
+            if SPARK.sql(_named(schema, name)).casefold() == SPARK.sql(self.path).casefold():
                 raise InvalidInput("an output must not be the input; it is. Choose another name.")
-        if self._exists(self.table) and not self.output.force:
-            raise InvalidInput(
-                f"an output must not exist; {self.output.target!r} does. Use force to replace it."
-            )
+        super().refuse_existing()
 
-    def _exists(self, table: Expression) -> bool:
-        return bool(self.engine.session.catalog.tableExists(SPARK.sql(table)))
+    def _exists(self, place: Expression) -> bool:
+        return bool(self.engine.session.catalog.tableExists(SPARK.sql(place)))
 
     def write(self, rows: DataFrame) -> None:
         rows.write.format("parquet").saveAsTable(SPARK.sql(self.temporary))
@@ -285,32 +297,18 @@ class _CatalogTable:
     def read(self) -> DataFrame:
         return self.engine.session.table(SPARK.sql(self.temporary))
 
-    def publish(self) -> None:
-        if self._exists(self.table):
-            self.refuse_existing()
-            self._rename(self.table, self.old)
-        self._rename(self.temporary, self.table)
+    def _rename(self, place: Expression, name: Expression) -> None:
+        self.engine.session.sql(f"ALTER TABLE {SPARK.sql(place)} RENAME TO {SPARK.sql(name)}")
 
-    def _rename(self, table: Expression, name: Expression) -> None:
-        self.engine.session.sql(f"ALTER TABLE {SPARK.sql(table)} RENAME TO {SPARK.sql(name)}")
-
-    def undo(self) -> None:
-        if not self._exists(self.temporary) and self._exists(self.table):
-            self.engine.session.sql(f"DROP TABLE {SPARK.sql(self.table)}")
-        if self._exists(self.old) and not self._exists(self.table):
-            self._rename(self.old, self.table)
-
-    def discard(self) -> None:
-        for table in (self.temporary, self.old):
-            if self._exists(table):
-                self.engine.session.sql(f"DROP TABLE {SPARK.sql(table)}")
+    def _remove(self, place: Expression) -> None:
+        self.engine.session.sql(f"DROP TABLE {SPARK.sql(place)}")
 
 
 class _Checkpoint:
     """A frame whose rows the executors hold, apart from our views and files.
 
     A checkpoint and not a cache: when an executor is lost a query fails, and nothing is drawn anew.
-    Spark removes it with the last frame that reads it.
+    Spark removes it with the last frame that reads it; one that is not handed out goes at once.
     """
 
     def __init__(self, engine: Spark) -> None:
@@ -320,6 +318,7 @@ class _Checkpoint:
                 "table. Start a session before, or give a target, such as safe.parquet."
             )
         self.rows: DataFrame | None = None
+        self.handed_out: DataFrame | None = None
 
     def refuse_existing(self) -> None:
         """Do nothing: a frame replaces nothing."""
@@ -333,12 +332,15 @@ class _Checkpoint:
         return self.rows
 
     def publish(self) -> None:
-        """Do nothing: `SparkTarget.frame` is the frame."""
+        """Let go of the frame, which is now `SparkTarget.frame`."""
+        self.handed_out, self.rows = self.rows, None
 
     def undo(self) -> None:
-        self.discard()
+        release(self.handed_out)
+        self.handed_out = None
 
     def discard(self) -> None:
+        release(self.rows)
         self.rows = None
 
 
@@ -352,8 +354,7 @@ def _shuffled(table: Expression, seed: int | None) -> exp.Select:
 
 
 def _named(schema: Sequence[str], name: str) -> exp.Table:
-    place = exp.to_identifier(schema[0], quoted=True) if schema else None
-    return exp.Table(this=exp.to_identifier(name, quoted=True), db=place)
+    return table_named(name, schema[0] if schema else None)
 
 
 def chunks(counts: Sequence[int], seed: int | None) -> Iterator[tuple[list[int], list[int]]]:

@@ -1,0 +1,142 @@
+"""Rows that are drawn one by one, by a digest of their id or number: how, and the SQL of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
+from sqlglot import exp
+
+from lowlift.tables.columns import Column
+from lowlift.tables.dialects import DIGITS, Dialect, DrawingDialect, Expression, number
+from lowlift.tables.queries import bound, named, symbol
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """How rows are drawn one by one."""
+
+    #: The columns of X.
+    columns: tuple[Column, ...]
+    #: The alias table: columns c0, c1, ..., slot, threshold, first, other.
+    alias: Mapping[str, npt.NDArray[Any]] = field(repr=False)
+    #: Its bits of slots and places, k and d.
+    bits: tuple[int, int]
+    #: The digits of the key. It must stay in this process: no statement, bound value or plan that
+    #: an engine could log may hold it.
+    key: str = field(repr=False)
+    #: The text that stands for NULL in the alias table.
+    null: str
+    #: The column that is hashed; None for the row's number.
+    id: str | None
+    #: Columns to carry along.
+    keep: tuple[str, ...] = ()
+    #: "shuffled": by further digits of the digest; "kept": by the row's number.
+    order: str | None = None
+    #: Whether rows with a missing symbol leave.
+    drop_missing: bool = False
+
+    def symbols(self, table: Expression, dialect: Dialect) -> exp.Select:
+        """Return what a row is drawn by: its symbols c0, ..., what is kept, its id as text in t."""
+        identity = [] if self.id is None else [exp.cast(named(self.id), "text").as_("t")]
+        return exp.select(
+            *(symbol(column, dialect).as_(f"c{k}") for k, column in enumerate(self.columns)),
+            *(named(name).as_(f"k{k}") for k, name in enumerate(self.keep)),
+            *identity,
+        ).from_(table.copy())
+
+    def query(
+        self, table: Expression, alias: Expression, dialect: DrawingDialect, key: Expression
+    ) -> exp.Select:
+        """Return y (NULL for a row that must leave), k0, k1, ... and o, the order.
+
+        The uniform number u of a row has 60 bits. Its leading k bits choose a slot of the alias
+        table and the d that follow choose between the slot's two outputs, so that k + d <= 60.
+        The key is a bound value, or a subquery where plans show bound values; `null` is bound.
+        """
+        places = [f"c{k}" for k in range(len(self.columns))]
+        kept = [f"k{k}" for k in range(len(self.keep))]
+        numbered = ["o"] if self.order == "kept" else []
+        values = self.symbols(table, dialect)
+        if self.id is None:
+            values = values.select(exp.cast(dialect.row_number(), "text").as_("t"))
+        values = values.select(*(dialect.row_number().as_(place) for place in numbered))
+        text = named("t")
+        message = dialect.concat(
+            key, exp.cast(dialect.octets(text), "text"), exp.Literal.string(":"), text.copy()
+        )
+        carried = (*places, *kept, *numbered)
+        digests = exp.select(*map(named, carried), dialect.digest(message).as_("h"))
+        digests = digests.from_(values.subquery("v"))
+        if self.drop_missing:
+            digests = digests.where(*(exp.Not(this=named(c).is_(exp.null())) for c in places))
+        uniform = exp.select(*map(named, carried), dialect.hex_number(_digits(1, DIGITS)).as_("u"))
+        if self.order == "shuffled":
+            uniform = uniform.select(dialect.text(_digits(DIGITS + 1, 32)).as_("o"))
+        uniform = uniform.from_(digests.subquery("d"))
+        carried = (*kept, *(["o"] if self.order else []))
+        return _joined_to_alias(uniform, places, carried, alias, self.bits, dialect)
+
+
+def _digits(start: int, length: int) -> Expression:
+    return exp.Substring(this=named("h"), start=number(start), length=number(length))
+
+
+def _joined_to_alias(
+    uniform: exp.Select,
+    symbols: Sequence[str],
+    carried: Sequence[str],
+    alias: Expression,
+    bits: tuple[int, int],
+    dialect: Dialect,
+) -> exp.Select:
+    k, d = bits
+    whole = 4 * DIGITS
+    slot = _shifted(named("u", "u"), whole - k)
+    rest = exp.BitwiseAnd(
+        this=exp.paren(_shifted(named("u", "u"), whole - k - d)), expression=number((1 << d) - 1)
+    )
+    is_first = exp.paren(rest) < named("threshold", "a")
+    output = exp.case().when(is_first, named("first", "a")).else_(named("other", "a"))
+    null = dialect.text(bound("null"))
+    matches = [
+        exp.Coalesce(this=named(place, "u"), expressions=[null.copy()]).eq(named(place, "a"))
+        for place in symbols
+    ]
+    # A left join: a symbol that the channel does not know must be found, not lost.
+    return (
+        exp.select(
+            output.as_("y"),
+            *(named(place, "u").as_(place) for place in carried),
+        )
+        .from_(uniform.subquery("u"))
+        .join(
+            exp.alias_(alias.copy(), "a", table=True),
+            on=exp.and_(*matches, named("slot", "a").eq(slot)),
+            join_type="left",
+        )
+    )
+
+
+def _shifted(value: Expression, bits: int) -> Expression:
+    return exp.BitwiseRightShift(this=value, expression=number(bits)) if bits else value
+
+
+def by_output(drawn_rows: exp.Select) -> exp.Select:
+    """Count the rows of each output; NULL for rows whose symbol the channel does not know."""
+    return (
+        exp.select(named("y"), exp.Count(this=exp.Star()).as_("n"))
+        .from_(drawn_rows.subquery("r"))
+        .group_by(named("y"))
+    )
+
+
+def in_order(drawn_rows: exp.Select, kept: int) -> exp.Select:
+    """Return y, k0, k1, ... of the rows that have an output, in their order."""
+    places = ["y", *(f"k{k}" for k in range(kept))]
+    query = (
+        exp.select(*map(named, places))
+        .from_(drawn_rows.subquery("r"))
+        .where(exp.Not(this=named("y").is_(exp.null())))
+    )
+    return query.order_by(named("o"))
