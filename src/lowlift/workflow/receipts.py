@@ -4,10 +4,9 @@ import json
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from lowlift.errors import InvalidInput
-from lowlift.files import read_json, refuse_unknown
+from lowlift.files import read_json
 from lowlift.workflow.transaction import Content
 
 __all__ = ["RECEIPT_FORMAT", "RECEIPT_VERSION", "Receipt", "read_receipt", "receipt_path"]
@@ -47,10 +46,6 @@ class Receipt:
         return Content(path, json.dumps(content, indent=1) + "\n", is_private=True)
 
 
-#: The keys of a receipt's file.
-_KEYS = dict.fromkeys(("format", "version", *(field.name for field in fields(Receipt))))
-
-
 def receipt_path(target: str) -> Path:
     """Return where the receipt of an output goes: beside a file, here for a database table."""
     if not isinstance(target, str):
@@ -75,24 +70,6 @@ def read_receipt(path: str | PathLike[str]) -> Receipt:
     InvalidInput
         For a file that is no receipt, or is damaged.
     """
-    saved = read_json(path, RECEIPT_FORMAT, RECEIPT_VERSION)
-    refuse_unknown(saved, _KEYS, Path(path).name)
-    kinds: dict[str, Any] = {field.name: field.type for field in fields(Receipt)}
-    values = {name: saved.get(name, ...) for name in kinds}
-    for name in ("kept", "outside_the_guarantee"):
-        is_list = isinstance(values[name], list)
-        values[name] = tuple(values[name]) if is_list else ...
-    texts = [value for value in values.values() if isinstance(value, tuple)]
-    is_whole = all(
-        type(values[name]) is kind or (kind is float and type(values[name]) is int)
-        for name, kind in kinds.items()
-        if kind in {str, int, float, bool}
-    )
-    is_whole = is_whole and ... not in values.values()
-    is_whole = is_whole and all(isinstance(word, str) for part in texts for word in part)
-    is_whole = is_whole and all(
-        isinstance(values[name], str | None) for name in ("source_sha256", "output_sha256")
-    )
-    if not is_whole:
-        raise InvalidInput(f"{Path(path).name} is no receipt, or is damaged.")
-    return Receipt(**values)
+    saved = read_json(path, "receipt", RECEIPT_VERSION)
+    lists = {name: tuple(saved[name]) for name in ("kept", "outside_the_guarantee")}
+    return Receipt(**{field.name: saved[field.name] for field in fields(Receipt)} | lists)
