@@ -66,16 +66,13 @@ def _check(schema: Mapping[str, Any], known: Checks) -> Check:
 
 def _type(schema: Mapping[str, Any], _: Checks) -> Check:
     names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-    kinds = frozenset(kind for name in names for kind in _KINDS[name][0])
     rule = f"be {' or '.join(_KINDS[name][1] for name in names)}"
-
-    def check(value: Any) -> Fault | None:
-        if type(value) in kinds:
-            return None
-        word = next((word for types, word in _KINDS.values() if type(value) in types), "no JSON")
-        return Fault((), rule, f"it is {word}")
-
-    return check
+    faults: dict[type, Fault | None] = {
+        kind: Fault((), rule, f"it is {word}") for kinds, word in _KINDS.values() for kind in kinds
+    }
+    faults |= {kind: None for name in names for kind in _KINDS[name][0]}
+    other = Fault((), rule, "it is nothing that JSON has")
+    return lambda value: faults.get(type(value), other)
 
 
 def _choice(schema: Mapping[str, Any], _: Checks) -> Check:
