@@ -100,8 +100,8 @@ class Joint:
     s_labels: tuple[Label, ...]
     x_labels: tuple[Label, ...]
     _given_counts: npt.NDArray[Any] | None
-    #: The columns that were counted (`lowlift.tables.Spec`); None for a joint of no table.
-    table: Any = None
+    #: The columns that were counted, and where (`lowlift.tables.Origin`); None for no table.
+    origin: Any = None
 
     def __init__(
         self,
@@ -240,19 +240,24 @@ class Joint:
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = self.masses if self._given_counts is None else self._given_counts
-        made = type(self), self._given_counts is None, given, *self.labels, self.table
+        made = type(self), self._given_counts is None, given, *self.labels, self.origin
         return _rebuild, made
 
-    def with_table(self, table: Any) -> Self:
+    def with_table(self, origin: Any) -> Self:
         """Return the same joint, which knows the columns it was counted from."""
         made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, table=table)
+        made.__dict__.update(self.__dict__, origin=origin)
         return made
+
+    @property
+    def table(self) -> Any:
+        """The earlier name of `origin`."""
+        return self.origin
 
     @property
     def schema(self) -> Any:
         """The columns that were counted, a `Schema`; None for a joint of no table."""
-        return None if self.table is None else self.table.schema
+        return None if self.origin is None else self.origin.schema
 
     @property
     def n_s(self) -> int:
@@ -412,9 +417,9 @@ def _rebuild(
     given: npt.NDArray[Any],
     s_labels: tuple[Label, ...],
     x_labels: tuple[Label, ...],
-    table: Any,
+    origin: Any,
 ) -> Joint:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowliftWarning)
         made = (cls if from_floats else cls.from_counts)(given, s_labels, x_labels)
-    return made if table is None else made.with_table(table)
+    return made if origin is None else made.with_table(origin)

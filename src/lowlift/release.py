@@ -23,7 +23,7 @@ from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.files import read_json, refusing_damage, write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
-from lowlift.tables.schema import Schema, Spec
+from lowlift.tables.schema import Origin, Schema
 
 if TYPE_CHECKING:
     from lowlift.figures import Picture
@@ -68,8 +68,6 @@ class Release:
     #: What is proven about the best release, of a mechanism that proves it.
     certificate: Certificate | None = None
     mechanism: str = ""
-    #: The columns of the table that the joint was counted from, as plain data.
-    table: Mapping[str, Any] | None = None
     #: False where values are published and this is not yet their channel, which
     #: `lowlift.encodings.published` makes: two channels must not be drawn from on the same rows.
     is_encoded: bool = True
@@ -95,11 +93,9 @@ class Release:
         <Release |X|=2 |Y|=2 satisfied nmi=1.000000>
         """
         verdict = audit(joint, channel, criterion)
-        made = cls(joint, channel, criterion, verdict, partition, certificate, mechanism)
-        if joint.table is None:
-            return made
-        is_encoded = joint.table.encoding != "values"
-        return replace(made, table=joint.table.to_dict(), is_encoded=is_encoded)
+        is_encoded = joint.origin is None or joint.origin.encoding != "values"
+        parts = partition, certificate, mechanism, is_encoded
+        return cls(joint, channel, criterion, verdict, *parts)
 
     def with_partition(self, partition: Partition | None) -> Self:
         """Return the same release with this partition."""
@@ -109,14 +105,31 @@ class Release:
         """Return the same release with this certificate."""
         return replace(self, certificate=certificate)
 
-    def with_table(self, table: Mapping[str, Any] | None) -> Self:
-        """Return the same release with the table's columns, which its file then holds too."""
-        return replace(self, table=table)
+    def with_table(self, table: Origin | Mapping[str, Any] | None) -> Self:
+        """Return the same release with the table's columns, which its file then holds too.
+
+        Parameters
+        ----------
+        table
+            Columns and table, or the same as plain data (`Origin.to_dict`); None for no table.
+        """
+        origin = table if isinstance(table, Origin | None) else Origin.from_dict(table)
+        return replace(self, joint=self.joint.with_table(origin))
+
+    @property
+    def origin(self) -> Origin | None:
+        """The columns that were counted, and where; None when it was not designed on a table."""
+        return self.joint.origin  # type: ignore[no-any-return]
+
+    @property
+    def table(self) -> dict[str, Any] | None:
+        """`origin` as plain data, as the release's file holds it."""
+        return None if self.origin is None else self.origin.to_dict()
 
     @property
     def schema(self) -> Schema | None:
         """The columns that the release is about; None when it was not designed on a table."""
-        return None if self.table is None else Spec.from_dict(self.table).schema
+        return None if self.origin is None else self.origin.schema
 
     @property
     def fingerprint(self) -> str:
@@ -332,7 +345,7 @@ class Release:
                 "x_labels": joint.x_labels,
                 "counts" if by_counts else "p_sx": numbers.tolist(),
             },
-            "table": None if self.table is None else dict(self.table),
+            "table": self.table,
         }
 
     @classmethod
@@ -359,12 +372,13 @@ class Release:
         with warnings.catch_warnings():  # whoever made it was warned
             warnings.simplefilter("ignore", LowliftWarning)
             joint = make(stored[key], stored["s_labels"], stored["x_labels"])
+        if saved["table"] is not None:
+            joint = joint.with_table(Origin.from_dict(saved["table"]))
         part = saved["channel"]
         channel = Channel.from_atoms(joint, part["atoms"], part["denominator"], part["y_labels"])
         partition = None if saved["partition"] is None else Partition(_tuples(saved["partition"]))
         if partition is not None:
             _check_blocks(joint, channel, partition)
-        table = saved["table"]
         certified = saved["certificate"]
         certificate = None if certified is None else Certificate.from_dict(certified)
         release = cls.of(
@@ -376,9 +390,8 @@ class Release:
             mechanism=saved["mechanism"],
         )
         # The other encodings publish the very channel that version 1 holds.
-        is_values = table is not None and table.get("encoding") == "values"
-        is_encoded = saved["version"] != _BEFORE_ENCODING or not is_values
-        return replace(release, table=table, is_encoded=is_encoded)
+        is_encoded = saved["version"] != _BEFORE_ENCODING or release.is_encoded
+        return replace(release, is_encoded=is_encoded)
 
     def _repr_html_(self) -> str:
         """Return verdict, bound and the first outputs, as a notebook shows them."""

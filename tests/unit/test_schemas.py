@@ -15,9 +15,8 @@ from lowlift.criteria import _BY_NAME, to_dict
 from lowlift.encodings import ENCODINGS
 from lowlift.tables import Calendar, Column, DateEdges, Days, Each, Edges, Width
 from lowlift.tables.columns import KINDS
-from lowlift.workflow import Asked, Options, apply, design, sanitize
+from lowlift.workflow import Asked, Options, apply, design, read_receipt, sanitize
 from lowlift.workflow.choices import MECHANISMS
-from lowlift.workflow.receipts import read_receipt
 from people import write_people
 
 FILES = Path(__file__).parents[1] / "package" / "files"

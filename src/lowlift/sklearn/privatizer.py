@@ -28,7 +28,6 @@ from lowlift.sklearn.frames import Frame, array_of, built, library_of, target_of
 from lowlift.sklearn.symbols import Read, broken_here, read_rows, replace_unseen
 from lowlift.tables import Bins, Column, open_table
 from lowlift.workflow import MECHANISMS, Asked, Spec, design
-from lowlift.workflow.applying import output_columns
 
 __all__ = ["MERGING", "LiftPrivatizer"]
 
@@ -270,7 +269,7 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         library = asked or get_config()["transform_output"]
         library = rows.library if library == "default" else library
         return built(
-            output_columns(self.encoded_, self._spec),
+            self.encoded_.columns,
             drawn,
             library,
             index=getattr(X, "index", None) if rows.library != "polars" else None,
@@ -296,11 +295,12 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
                 f"({len(known)}), got {len(given)}"
             )
         named = dict(zip(known, given, strict=True))
-        released = tuple(
-            replace(column, name=str(named[column.name])) for column in self._spec.released
-        )
-        made = output_columns(self.encoded_, replace(self._spec, released=released))
-        return np.array([column.name for column in made], dtype=object)
+        if self.encoded_.name == "codes":
+            return np.array(["code"], dtype=object)
+        names = [str(named[column.name]) for column in self._spec.released]
+        if self.encoded_.name == "groups":
+            names = ["+".join(names)]
+        return np.array(names, dtype=object)
 
     @property
     def leakage_(self) -> Any:
@@ -407,7 +407,7 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
 
     def _check_here(self, read: Read) -> None:
         """Audit the channel under the counts of this table."""
-        found = broken_here(read, self._spec, self.encoded_)
+        found = broken_here(read, self.encoded_)
         if found is None:
             return
         fault = (

@@ -14,7 +14,7 @@ from lowlift.joint import Joint, Label
 from lowlift.sklearn.frames import Frame
 from lowlift.tables import Column, Counts, Each, open_table
 from lowlift.workflow import Spec
-from lowlift.workflow.applying import first_broken
+from lowlift.workflow.bounds import first_broken
 
 __all__ = ["Read", "broken_here", "read_rows", "replace_unseen"]
 
@@ -88,7 +88,7 @@ def replace_unseen(read: Read, joint: Joint) -> Read:
     return replace(read, labels=labels)
 
 
-def broken_here(read: Read, spec: Spec, encoded: Encoded) -> Audit | None:
+def broken_here(read: Read, encoded: Encoded) -> Audit | None:
     """Return the audit of the channel under the counts of these rows when it is false."""
     counted = Counter(read.labels)
     counts = Counts(
@@ -98,7 +98,7 @@ def broken_here(read: Read, spec: Spec, encoded: Encoded) -> Audit | None:
         len(read.labels),
         0,
     )
-    return first_broken(counts, replace(spec, sensitive=read.sensitive), encoded)
+    return first_broken(counts, encoded)
 
 
 def _numbers(read: Read, joint: Joint) -> npt.NDArray[np.int64]:

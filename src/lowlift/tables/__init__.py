@@ -11,7 +11,7 @@ from lowlift.tables.counts import Counts
 from lowlift.tables.date_bins import Calendar, DateEdges, Days
 from lowlift.tables.draws import Draw
 from lowlift.tables.outputs import Applied, Output, OutputColumn
-from lowlift.tables.schema import Schema, Spec
+from lowlift.tables.schema import Origin, Schema, Spec
 from lowlift.tables.staging import ReadBack, Staged, read_back
 from lowlift.tables.table import Table, open_table, read_joint
 
@@ -27,6 +27,7 @@ __all__ = [
     "Draw",
     "Each",
     "Edges",
+    "Origin",
     "Output",
     "OutputColumn",
     "Quantiles",

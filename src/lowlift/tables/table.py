@@ -17,7 +17,7 @@ from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw
 from lowlift.tables.outputs import Applied, Output
-from lowlift.tables.schema import Schema, Spec, column_names
+from lowlift.tables.schema import Origin, Schema, column_names
 from lowlift.tables.sources import Files, parse_source
 
 if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
@@ -253,9 +253,9 @@ class Table:
 
     def found(
         self, schema: Schema, sensitive: Sequence[Column], released: Sequence[Column], rows: int
-    ) -> Spec:
+    ) -> Origin:
         """Return a schema's columns as they were found here, with what tells this table."""
-        return Spec(
+        return Origin(
             tuple(sensitive),
             tuple(released),
             schema.missing,

@@ -87,7 +87,7 @@ def tradeoff_curve(
     """Run every mechanism at every budget on the table's counts; see `tradeoff_of`."""
     bounds_of(criterion, epsilons, splits, alpha)  # what is wrong is said before the table is read
     with open_table(source, engine) as table:
-        joint, _, _ = count(table, asked)
+        joint, _ = count(table, asked)
     return tradeoff_of(
         joint,
         criterion=criterion,

@@ -14,27 +14,16 @@ from lowlift.joint import Joint
 from lowlift.logs import logged
 from lowlift.measures import bayes_vulnerability
 from lowlift.release import Release, release_card
-from lowlift.tables import Schema
+from lowlift.tables import Origin, Schema
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
-from lowlift.workflow.columns import Spec, count_table, per_column
-
-__all__ = [
-    "Design",
-    "TableAudit",
-    "audit_counted",
-    "audit_table",
-    "design",
-    "design_counted",
-    "guesses",
-]
+from lowlift.workflow.columns import count_table, per_column
 
 
 @dataclass(frozen=True, eq=False)
 class TableAudit:
     """What publishing columns as they are would reveal."""
 
-    spec: Spec
     audit: Audit
     #: The verdict on each sensitive column alone, when there are several.
     columns: tuple[tuple[str, Audit], ...]
@@ -47,20 +36,32 @@ class TableAudit:
         """Whether the bound holds for S, and for each of its columns."""
         return self.audit.is_satisfied and all(part.is_satisfied for _, part in self.columns)
 
+    @property
+    def spec(self) -> Origin:
+        """The columns as they were found, and where."""
+        return self.audit.joint.origin  # type: ignore[no-any-return]
+
 
 @dataclass(frozen=True, eq=False)
 class Design:
     """A release of a table's columns, and how it was chosen."""
 
-    #: The channel that is published: ``encoded.release``.
-    release: Release
-    spec: Spec
     chosen: Chosen
     encoded: Encoded
     columns: tuple[tuple[str, Audit], ...]
     intervals: LiftIntervals
     #: What the counts say against the columns.
     warnings: tuple[str, ...] = ()
+
+    @property
+    def release(self) -> Release:
+        """The channel that is published."""
+        return self.encoded.release
+
+    @property
+    def spec(self) -> Origin:
+        """The columns as they were found, and where."""
+        return self.encoded.origin
 
     @property
     def is_satisfied(self) -> bool:
@@ -84,13 +85,12 @@ def audit_table(
     return audit_counted(*count_table(source, asked, engine=engine), criterion)
 
 
-def audit_counted(joint: Joint, spec: Spec, criterion: Criterion) -> TableAudit:
+def audit_counted(joint: Joint, spec: Origin, criterion: Criterion) -> TableAudit:
     """Return the same from counts (see `count_table`)."""
-    channel = Channel.identity(joint)
+    joint, channel = joint.with_table(spec), Channel.identity(joint)
     return TableAudit(
-        spec,
         audit(joint, channel, criterion),
-        per_column(joint, channel, criterion, spec),
+        per_column(joint, channel, criterion, spec.sensitive),
         lift_intervals(joint, channel),
         cautions(joint, spec.sensitive, spec.released),
     )
@@ -140,7 +140,7 @@ def _designed(made: Design) -> str:
 @logged("design", _designed)
 def design_counted(
     joint: Joint,
-    spec: Spec,
+    spec: Origin,
     criterion: Criterion,
     *,
     mechanism: str = "auto",
@@ -156,18 +156,16 @@ def design_counted(
     """
     if encoding is not None:
         check_choice(encoding, "encoding", ENCODINGS)
+    joint = joint.with_table(replace(spec, encoding=""))
     chosen = choose(mechanism, joint, criterion)
     chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
     encoded = encode(release, encoding or default_encoding(release))
-    spec = replace(spec, encoding=encoded.name)
-    encoded = Encoded(encoded.name, encoded.release.with_table(spec.to_dict()))
+    made = encoded.release.with_table(replace(spec, encoding=encoded.name))
     return Design(
-        encoded.release,
-        spec,
         chosen,
-        encoded,
-        per_column(joint, encoded.channel, criterion, spec),
+        Encoded(encoded.name, made),
+        per_column(joint, encoded.channel, criterion, spec.sensitive),
         lift_intervals(joint, encoded.channel),
         cautions(joint, spec.sensitive, spec.released),
     )

@@ -7,11 +7,8 @@ from pathlib import Path
 
 from lowlift.errors import InvalidInput
 from lowlift.files import read_json
-from lowlift.workflow.transaction import Content
 
-__all__ = ["RECEIPT_FORMAT", "RECEIPT_VERSION", "Receipt", "read_receipt", "receipt_path"]
-
-RECEIPT_FORMAT, RECEIPT_VERSION = "lowlift-receipt", 1
+_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -29,6 +26,7 @@ class Receipt:
     rows_out: int
     dropped: int
     unseen: int
+    #: "fresh", "keyed", or "seeded: not for publication".
     draws: str
     #: Whether the bound was checked on this very table; it cannot be when S is not in it.
     checked_on_this_table: bool
@@ -40,10 +38,20 @@ class Receipt:
     lowlift: str
     python: str
 
-    def content(self, path: Path) -> Content:
-        """Return the receipt as a file at this place."""
-        content = {"format": RECEIPT_FORMAT, "version": RECEIPT_VERSION, **asdict(self)}
-        return Content(path, json.dumps(content, indent=1) + "\n", is_private=True)
+    @property
+    def uncovered(self) -> str:
+        """Why the bound does not cover all that was published; empty when it does."""
+        found = []
+        if any(item.startswith("the kept columns") for item in self.outside_the_guarantee):
+            found.append("columns were published beside them that the bound does not cover")
+        if self.draws.startswith("seeded"):
+            found.append("values were drawn by a seed, and who knows it can undo them")
+        return "; ".join(found)
+
+    def to_text(self) -> str:
+        """Return the content of the receipt's file."""
+        content = {"format": "lowlift-receipt", "version": _VERSION, **asdict(self)}
+        return json.dumps(content, indent=1) + "\n"
 
 
 def receipt_path(target: str) -> Path:
@@ -70,6 +78,6 @@ def read_receipt(path: str | PathLike[str]) -> Receipt:
     InvalidInput
         For a file that is no receipt, or is damaged.
     """
-    saved = read_json(path, "receipt", RECEIPT_VERSION)
+    saved = read_json(path, "receipt", _VERSION)
     lists = {name: tuple(saved[name]) for name in ("kept", "outside_the_guarantee")}
     return Receipt(**{field.name: saved[field.name] for field in fields(Receipt)} | lists)
