@@ -1,5 +1,6 @@
 """X as a frame that an engine reads: the symbols of its rows, and outputs as an array."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,9 +9,10 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
+from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
 from lowlift.joint import Label
-from lowlift.tables import Column, Each, Origin, OutputColumn, open_table
+from lowlift.tables import Column, Counts, Each, Origin, OutputColumn, open_table
 
 #: Whole numbers that a float holds exactly.
 _EXACT = 1 << 53
@@ -76,7 +78,7 @@ def target_of(x: Any, values: Any, name: str) -> npt.NDArray[Any]:
     return found
 
 
-def symbols_of(frame: Any, origin: Origin, sensitive: Sequence[Column]) -> list[tuple[Label, ...]]:
+def _symbols(frame: Any, origin: Origin, sensitive: Sequence[Column]) -> list[tuple[Label, ...]]:
     """Return the labels of each row, of some columns of S and of X: the engine counts row by row.
 
     Raises
@@ -100,6 +102,32 @@ def symbols_of(frame: Any, origin: Origin, sensitive: Sequence[Column]) -> list[
     if len(counts.symbols) != len(rows):
         raise InvalidInput("a table must not change while it is read; X did.")
     return [symbol[1:] for symbol in counts.symbols]
+
+
+def numbers_of(
+    frame: Any, encoded: Encoded, sensitive: Sequence[Column], unseen: str
+) -> tuple[npt.NDArray[np.int64], Counts]:
+    """Return the number of each row's symbol of X, and the counts of some columns of S by X.
+
+    An unseen symbol stands for the most common one, unless `unseen` is "error".
+    """
+    joint, start = encoded.release.joint, len(sensitive)
+    rows = _symbols(frame, encoded.origin, sensitive)
+    labels = [x if isinstance(x, tuple) else (x,) for x in joint.x_labels]
+    places = {label: x for x, label in enumerate(labels)}
+    numbers = np.array([places.get(row[start:], -1) for row in rows], np.int64)
+    missing = int((numbers < 0).sum())
+    if missing and unseen == "error":
+        raise InvalidInput(
+            f"every combination of values must have been seen at fit; {missing} of {len(rows)} "
+            "rows have an unseen one. Fit on a table that has them, use wider bins, or set "
+            "unseen='most_common'."
+        )
+    numbers[numbers < 0] = int(np.argmax(np.array(joint.counts, dtype=object).sum(axis=0)))
+    pairs = zip(rows, numbers.tolist(), strict=True)
+    counted = Counter((*row[:start], *labels[x]) for row, x in pairs)
+    columns = (*sensitive, *encoded.origin.released)
+    return numbers, Counts(columns, list(counted), list(counted.values()), len(rows), 0)
 
 
 def array_of(columns: Sequence[OutputColumn], drawn: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

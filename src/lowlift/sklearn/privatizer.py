@@ -3,7 +3,6 @@
 # ruff: noqa: N803 (X is scikit-learn's name)
 
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -19,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lowlift.criteria import Criterion
 from lowlift.encodings import Encoded
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
-from lowlift.joint import Label
 from lowlift.sklearn import frames
 from lowlift.sklearn.parameters import MERGING, check_parameters, replaced, schema_of, seed_of
 from lowlift.tables import Column, Counts, open_table
@@ -261,7 +259,9 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         check_parameters(self)
         frame, library = self._frame(X, reset=False)
         sensitive = self._sensitive_in(frame)
-        numbers = self._numbers(frame, sensitive)
+        numbers, counts = frames.numbers_of(frame, self.encoded_, sensitive, self.unseen)
+        if sensitive:
+            self._check_here(counts)
         drawn = self.release_.sample_indices(numbers, seed_of(self.random_state))
         asked = getattr(self, "_sklearn_output_config", {}).get("transform")
         wanted = asked or get_config()["transform_output"]
@@ -380,45 +380,15 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
             return ()
         return tuple(c for c in self.encoded_.origin.sensitive if c.name in frame.columns)
 
-    def _numbers(self, frame: Any, sensitive: Sequence[Column]) -> npt.NDArray[np.int64]:
-        """Return the number of each row's symbol of X; check the bound where S is there."""
-        joint, start = self.release_.joint, len(sensitive)
-        rows = frames.symbols_of(frame, self.encoded_.origin, sensitive)
-        places = {_parts(label): x for x, label in enumerate(joint.x_labels)}
-        numbers = np.array([places.get(row[start:], -1) for row in rows], np.int64)
-        unseen = int((numbers < 0).sum())
-        if unseen and self.unseen == "error":
-            raise InvalidInput(
-                f"every combination of values must have been seen at fit; {unseen} of "
-                f"{len(rows)} rows have an unseen one. Fit on a table that has them, use wider "
-                "bins, or set unseen='most_common'."
-            )
-        numbers[numbers < 0] = int(np.argmax(np.array(joint.counts, dtype=object).sum(axis=0)))
-        if sensitive:
-            self._check_here(
-                sensitive,
-                Counter(
-                    (*row[:start], *_parts(joint.x_labels[x]))
-                    for row, x in zip(rows, numbers.tolist(), strict=True)
-                ),
-            )
-        return numbers
-
-    def _check_here(self, sensitive: Sequence[Column], counted: Counter[tuple[Label, ...]]) -> None:
+    def _check_here(self, counts: Counts) -> None:
         """Audit the channel under the counts of this table."""
-        columns = (*sensitive, *self.encoded_.origin.released)
-        counts = Counts(columns, list(counted), list(counted.values()), counted.total(), 0)
         found = first_broken(counts, self.encoded_)
         if found is None:
             return
         if self.on_violation == "warn":
-            warnings.warn(f"{broken_words(found)} Do not publish it.", LowliftWarning, stacklevel=5)
+            warnings.warn(f"{broken_words(found)} Do not publish it.", LowliftWarning, stacklevel=4)
             return
         raise BoundViolated(
             f"{broken_words(found)} Nothing was released. Fit on this table to publish it; where "
             "nothing is published, as in cross-validation, set on_violation='warn'."
         )
-
-
-def _parts(label: Label) -> tuple[Label, ...]:
-    return label if isinstance(label, tuple) else (label,)
