@@ -274,16 +274,8 @@ class Release:
         """
         from lowlift.workflow.applying import Options, apply_to_frame
 
-        options = Options(
-            keep=tuple(keep),
-            accept_uncovered=accept_uncovered,
-            keep_order=keep_order,
-            id=id,
-            key=key,
-            seed=seed,
-            unseen=unseen,
-            accept_unchecked=accept_unchecked,
-        )
+        drawn = keep, accept_uncovered, keep_order, id, key, seed, unseen
+        options = Options(*drawn, accept_unchecked=accept_unchecked)
         return apply_to_frame(table, self, options, engine=engine)[0]
 
     def apply_one(

@@ -4,7 +4,7 @@ import json
 import platform
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from lowlift.receipts import Receipt, receipt_path
 from lowlift.release import Release
 from lowlift.tables import Column, Counts, Draw, Output, Staged, Table, open_table
 from lowlift.tables.formulas import formula_warnings
+from lowlift.tables.schema import column_names
 from lowlift.version import __version__
 from lowlift.workflow.bounds import check_here, refuse_false, refuse_unchecked, why_not_covered
 from lowlift.workflow.columns import after_missing, last_columns
@@ -48,7 +49,7 @@ class Options:
         Overwrite an output that exists.
     """
 
-    keep: tuple[str, ...] = ()
+    keep: Sequence[str] = ()
     accept_uncovered: bool = False
     keep_order: bool = False
     id: str | None = None
@@ -65,6 +66,7 @@ class Options:
             check_key(self.key)
         if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
             raise InvalidInput(f"seed must be a whole number, 0 or more; got {self.seed!r}.")
+        object.__setattr__(self, "keep", tuple(column_names(self.keep, "keep")))
         twice = sorted({name for name in self.keep if self.keep.count(name) > 1})
         if twice:
             raise InvalidInput(f"{twice[0]!r} is kept twice; name it once.")
@@ -215,7 +217,7 @@ def drawn(
         else column
         for column in encoded.columns
     )
-    output = Output(target, columns, options.keep, options.keep_order, options.force)
+    output = Output(target, columns, tuple(options.keep), options.keep_order, options.force)
     released = after_missing(last_columns(counts, len(origin.released)), origin.missing)
     digest = table.sha256()  # before the engine looks whether its files changed
     with table.stage(draw, output, counts=released, progress=progress) as written:
@@ -233,7 +235,7 @@ def drawn(
             unseen=written.applied.unseen,
             draws=options.mode if options.seed is None else "seeded: not for publication",
             checked_on_this_table=has_s,
-            kept=options.keep,
+            kept=tuple(options.keep),
             outside_the_guarantee=tuple(outside),
             nmi=encoded.nmi,
             share_changed=encoded.share_changed,

@@ -115,11 +115,13 @@ def sanitize(
     engine: str | None = None,
     design_progress: Progress | None = None,
     apply_progress: Callable[[int, int], object] | None = None,
+    warn: Callable[[str], object] = lambda _: None,
 ) -> Sanitized:
     """Design a release of a table, publish by it, and verify what was written.
 
     Beside the output: its receipt, the release (confidential) and the codebook (public). Without a
-    target the safe table is a frame of the kind that came in, and nothing is written.
+    target the safe table is a frame of the kind that came in, and nothing is written. `warn` is
+    told each of `Sanitized.warnings` before anything is drawn.
 
     Guarantee
         The table, the release, the codebook and the receipt are all there and verified, or none is.
@@ -146,7 +148,7 @@ def sanitize(
             time_limit=time_limit,
             progress=design_progress,
         )
-        return _publish(table, made, target, options, counts, round_to, apply_progress)
+        return _publish(table, made, target, options, counts, round_to, apply_progress, warn)
 
 
 def publish(
@@ -167,7 +169,7 @@ def publish(
     options = options or Options()
     refuse_existing(*_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
-        return _publish(table, made, target, options, None, round_to, progress)
+        return _publish(table, made, target, options, None, round_to, progress, lambda _: None)
 
 
 def _publish(
@@ -178,6 +180,7 @@ def _publish(
     counts: Counts | None,
     round_to: float | None,
     progress: Callable[[int, int], object] | None,
+    warn: Callable[[str], object],
 ) -> Sanitized:
     if not made.is_satisfied:
         raise BoundViolated(
@@ -185,6 +188,10 @@ def _publish(
             "column alone; nothing was written. Use alip, ldp or alpha, which protect each of them."
         )
     book, files = codebook_of(made, round_to), {} if target is None else _beside(target)
+    formulas = () if target is None else formula_warnings(made.encoded.columns, target)
+    warnings = (*made.warnings, *formulas, *book.warnings)
+    for line in warnings:
+        warn(line)
     with (
         drawn(table, made.encoded, target, options, counts=counts, progress=progress) as (
             written,
@@ -207,8 +214,6 @@ def _publish(
             )
         commit(written, made_files, force=options.force)
         safe = written.frame if target is None else target
-    formulas = () if target is None else formula_warnings(made.encoded.columns, target)
-    warnings = (*made.warnings, *formulas, *book.warnings)
     return Sanitized(made, receipt, found, files, warnings, book, safe)
 
 
