@@ -9,11 +9,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.audit import Judged
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion, verdicts
@@ -23,8 +23,6 @@ from lowlift.measures.averages import normalized
 
 __all__ = ["MOST_OUTPUTS", "Together", "audit_together"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: How many joint outputs are audited, and how many pairs of a symbol and a joint output.
 MOST_OUTPUTS = 500_000

@@ -13,21 +13,6 @@ from lowlift.errors import InvalidInput
 from lowlift.schemas import SCHEMAS, check
 from lowlift.temporary import temporary_beside
 
-__all__ = [
-    "Draft",
-    "check_writable",
-    "open_to_readers",
-    "place",
-    "read_json",
-    "refuse_taken",
-    "refuse_unknown",
-    "refusing_damage",
-    "sync",
-    "temporary_beside",
-    "write_bytes",
-    "write_text",
-]
-
 
 def write_text(path: str | os.PathLike[str], text: str, *, is_private: bool) -> None:
     """Write a text file atomically, readable by its owner only when `is_private`.

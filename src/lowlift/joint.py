@@ -5,11 +5,12 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.display import MOST, card
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
@@ -18,7 +19,6 @@ from lowlift.wording import cell, counted, percent, shown, times
 
 __all__ = ["Joint", "Label", "as_table", "check_joint", "check_labels"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 _AXES = "|S| rows and |X| columns"
 _SUM_TOLERANCE = 1e-9

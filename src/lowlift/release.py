@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.audit import Audit, audit, audit_card
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
@@ -28,9 +29,7 @@ from lowlift.tables.schema import Origin, Schema
 if TYPE_CHECKING:
     from lowlift.figures import Picture
 
-__all__ = ["Release"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | None
 
 #: Version 1 held the channel before its encoding, version 2 holds the channel that is published.

@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # they load scipy, which most users of `lowlift` do not need
     from lowlift.release import Release
     from lowlift.workflow import Receipt, Sanitized, TableAudit, TableEstimate, Verification
 
-__all__ = ["audit_table", "estimate", "sanitize", "verify"]
 
 Names = str | Sequence[str]
 

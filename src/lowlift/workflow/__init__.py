@@ -1,13 +1,13 @@
 """The path from a table to a released table, one function per step; the CLI and the web call it."""
 
 from lowlift.receipts import Receipt, read_receipt
+from lowlift.report import Point
 from lowlift.tables import Spec
 from lowlift.workflow.applying import Options, apply
 from lowlift.workflow.checking import Check, Verification, audit_releases, verify
 from lowlift.workflow.choices import CRITERIA, MECHANISMS, criterion_of
 from lowlift.workflow.columns import Asked, Found, columns_of, count_table
 from lowlift.workflow.curves import (
-    Point,
     parse_numbers,
     read_curve,
     tradeoff_curve,

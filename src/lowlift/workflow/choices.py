@@ -20,8 +20,6 @@ from lowlift.release import Release
 from lowlift.solver.classes import Classes
 from lowlift.solver.search import State
 
-__all__ = ["CRITERIA", "MECHANISMS", "Chosen", "choose", "criterion_of", "released_by"]
-
 CRITERIA = ("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha")
 MECHANISMS = (
     "auto",

@@ -23,16 +23,6 @@ from lowlift.tables import open_table
 from lowlift.workflow.choices import choose, criterion_of, released_by
 from lowlift.workflow.columns import Asked, count
 
-__all__ = [
-    "Point",
-    "bounds_of",
-    "parse_numbers",
-    "read_curve",
-    "tradeoff_curve",
-    "tradeoff_of",
-    "write_curve",
-]
-
 _MOST_POINTS = 10_000
 
 

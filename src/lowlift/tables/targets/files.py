@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
-from lowlift.files import check_writable, open_to_readers, place, sync, temporary_beside
+from lowlift.files import check_writable, open_to_readers, place, sync
 from lowlift.tables.dialects import DUCKDB
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, RowPlan
@@ -24,6 +24,7 @@ from lowlift.tables.targets.loading import (
     load_spool,
     published,
 )
+from lowlift.temporary import temporary_beside
 
 __all__ = ["FileTarget", "refuse_existing"]
 
