@@ -113,6 +113,9 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
     release_: Any
     encoded_: Any
     audit_: Any
+    leakage_: Any
+    nmi_: float
+    share_changed_: float
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
     _dtypes: dict[str, Any]
@@ -228,6 +231,8 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
             )
         self.release_, self.encoded_ = made.release, made.encoded
         self.audit_, self._library = made.release.audit, library
+        self.leakage_, self.nmi_ = self.audit_.leakage, self.audit_.nmi
+        self.share_changed_ = made.encoded.share_changed
         dtypes = dtypes_of(frame, "polars" if library == "polars" else "pandas")
         self._dtypes = {
             output.name: published_type(dtypes[output.name], output)
@@ -296,24 +301,6 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         release = self.release_.with_table(replace(origin, released=renamed))
         made = Encoded(self.encoded_.name, release).columns
         return np.array([column.name for column in made], dtype=object)
-
-    @property
-    def leakage_(self) -> Any:
-        """The leakages of what is published, below and above, in nats."""
-        check_is_fitted(self)
-        return self.audit_.leakage
-
-    @property
-    def nmi_(self) -> float:
-        """I(X;Y) / H(X) of what is published."""
-        check_is_fitted(self)
-        return float(self.encoded_.nmi)
-
-    @property
-    def share_changed_(self) -> float:
-        """The expected share of rows whose released values are not their own."""
-        check_is_fitted(self)
-        return float(self.encoded_.share_changed)
 
     @property
     def _is_target(self) -> bool:
