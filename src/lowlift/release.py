@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import math
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,12 +16,19 @@ from lowlift.arrays import Floats
 from lowlift.audit import Audit, audit, audit_card
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
-from lowlift.criteria import Criterion, from_dict, to_dict
+from lowlift.criteria import Criterion
 from lowlift.draw import draw
-from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
+from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.files import read_json, refusing_damage, write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
+from lowlift.release_files import (
+    BEFORE_ENCODING,
+    VERSION,
+    check_stored_audit,
+    content_of,
+    parts_of,
+)
 from lowlift.tables.schema import Origin, Schema
 
 if TYPE_CHECKING:
@@ -31,12 +36,6 @@ if TYPE_CHECKING:
 
 
 Seed: TypeAlias = int | np.random.Generator | None
-
-#: Version 1 held the channel before its encoding, version 2 holds the channel that is published.
-_VERSION, _BEFORE_ENCODING = 2, 1
-#: Above every number of an audit, and small enough for a float.
-_LARGEST = 1e300
-_AUDITED = ("nmi", "mutual_information", "min_lift_leakage", "max_lift_leakage")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -310,34 +309,7 @@ class Release:
 
     def to_text(self) -> str:
         """Return the content of the release's file; see `to_json`."""
-        return json.dumps(self._as_dict(), allow_nan=False, indent=1) + "\n"
-
-    def _as_dict(self) -> dict[str, Any]:
-        joint, channel = self.joint, self.channel
-        by_counts = joint.is_counted
-        numbers: Any = joint.counts if by_counts else joint.masses
-        return {
-            "format": "lowlift-release",
-            "version": _VERSION if self.is_encoded else _BEFORE_ENCODING,
-            "confidential": "holds P(s, x): keep it with the data; publish the codebook instead",
-            "mechanism": self.mechanism,
-            "criterion": to_dict(self.criterion),
-            "audit": {"is_satisfied": self.audit.is_satisfied}
-            | {name: _number(getattr(self.audit, name)) for name in _AUDITED},
-            "certificate": None if self.certificate is None else self.certificate.to_dict(),
-            "partition": None if self.partition is None else list(self.partition),
-            "channel": {
-                "denominator": channel.denominator,
-                "y_labels": channel.y_labels,
-                "atoms": [channel.atom(y) for y in range(channel.n_y)],
-            },
-            "joint": {
-                "s_labels": joint.s_labels,
-                "x_labels": joint.x_labels,
-                "counts" if by_counts else "p_sx": numbers.tolist(),
-            },
-            "table": self.table,
-        }
+        return json.dumps(content_of(self), allow_nan=False, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
@@ -349,39 +321,13 @@ class Release:
             For a file that is no release, of another version, truncated, or whose parts or stored
             audit do not fit together.
         """
-        saved = read_json(path, "release", _BEFORE_ENCODING, _VERSION)
+        saved = read_json(path, "release", BEFORE_ENCODING, VERSION)
         name = Path(path).name
         with refusing_damage(name):
-            release = cls._from_dict(saved)
-        _check_stored_audit(release.audit, saved["audit"], name)
-        return release
-
-    @classmethod
-    def _from_dict(cls, saved: dict[str, Any]) -> Self:
-        stored = saved["joint"]
-        make, key = (Joint.from_counts, "counts") if "counts" in stored else (Joint, "p_sx")
-        with warnings.catch_warnings():  # whoever made it was warned
-            warnings.simplefilter("ignore", LowliftWarning)
-            joint = make(stored[key], stored["s_labels"], stored["x_labels"])
-        if saved["table"] is not None:
-            joint = joint.with_table(Origin.from_dict(saved["table"]))
-        part = saved["channel"]
-        channel = Channel.from_atoms(joint, part["atoms"], part["denominator"], part["y_labels"])
-        partition = None if saved["partition"] is None else Partition(_tuples(saved["partition"]))
-        if partition is not None:
-            _check_blocks(joint, channel, partition)
-        certified = saved["certificate"]
-        certificate = None if certified is None else Certificate.from_dict(certified)
-        release = cls.of(
-            joint,
-            channel,
-            from_dict(saved["criterion"]),
-            partition=partition,
-            certificate=certificate,
-            mechanism=saved["mechanism"],
-        )
+            release = cls.of(**parts_of(saved))
+        check_stored_audit(release.audit, saved["audit"], name)
         # The other encodings publish the very channel that version 1 holds.
-        is_encoded = saved["version"] != _BEFORE_ENCODING or release.is_encoded
+        is_encoded = saved["version"] != BEFORE_ENCODING or release.is_encoded
         return replace(release, is_encoded=is_encoded)
 
     def _repr_html_(self) -> str:
@@ -401,38 +347,3 @@ def release_card(
     proven = [] if release.certificate is None else [("Proven", release.certificate.proven)]
     title = f"Release{by} under {release.criterion}"
     return audit_card(release.audit, title, [*proven, *facts], holds=holds)
-
-
-def _check_stored_audit(recomputed: Audit, stored: dict[str, Any], name: str) -> None:
-    is_same = stored["is_satisfied"] is recomputed.is_satisfied
-    if not (is_same and all(_agree(stored[key], getattr(recomputed, key)) for key in _AUDITED)):
-        raise InvalidInput(
-            f"the audit stored in {name} disagrees with the one recomputed from its channel: "
-            "the file was changed. Design the release again."
-        )
-
-
-def _number(value: float) -> float | str:
-    return "inf" if math.isinf(value) else value
-
-
-def _agree(stored: Any, recomputed: float) -> bool:
-    if isinstance(stored, str) or math.isinf(recomputed):
-        return bool(stored == _number(recomputed))
-    if abs(stored) > _LARGEST:
-        return False
-    # Displayed floats may differ in their last digits between machines; the verdict may not.
-    return math.isclose(stored, recomputed, rel_tol=1e-9, abs_tol=1e-9)
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
-
-
-def _check_blocks(joint: Joint, channel: Channel, partition: Partition) -> None:
-    """Refuse a partition of other symbols, or one that an output's members straddle."""
-    block_of = [partition.block_of[label] for label in joint.x_labels]
-    used = [{block_of[x] for x in channel.atom(y)[0]} for y in range(channel.n_y)]
-    is_coarser = channel.denominator == 1 and len(partition) != channel.n_y
-    if len(partition.block_of) != joint.n_x or max(map(len, used)) > 1 or is_coarser:
-        raise InvalidInput("the partition is not the channel's.")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import lowlift
-from lowlift import certificates, codebook, receipts, release
+from lowlift import certificates, codebook, receipts, release_files
 from lowlift.codebook import Codebook
 from lowlift.workflow import verify
 
@@ -21,7 +21,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 PUBLIC = re.findall(r"`(lowlift(?:\.\w+)*)`", POLICY.partition("- **Python**")[2].partition(";")[0])
 FORMATS = {
-    "lowlift-release": release._VERSION,
+    "lowlift-release": release_files.VERSION,
     "lowlift-codebook": codebook._VERSION,
     certificates._FORMAT: certificates._VERSION,
     "lowlift-receipt": receipts._VERSION,
