@@ -126,7 +126,7 @@ def read_joint(
         counts = table.count(columns, missing=schema.missing)
         size = len(schema.sensitive)
         found = table.found(schema, columns[:size], columns[size:], counts.rows)
-        found = replace(found, encoding=schema.encoding or "values")
+        found = replace(found, encoding=found.encoding or "values")
         return counts.joint(size).with_table(found)
 
 
@@ -262,6 +262,7 @@ class Table:
             self.description,
             rows,
             self.sha256(),
+            schema.encoding or "",
             from_data=tuple(n for n, bins in schema.bins.items() if isinstance(bins, Quantiles)),
             escape_formulas=schema.escape_formulas,
         )

@@ -34,7 +34,7 @@ class TableAudit:
     @property
     def is_satisfied(self) -> bool:
         """Whether the bound holds for S, and for each of its columns."""
-        return self.audit.is_satisfied and all(part.is_satisfied for _, part in self.columns)
+        return all(part.is_satisfied for part in (self.audit, *dict(self.columns).values()))
 
     @property
     def spec(self) -> Origin:
@@ -42,16 +42,12 @@ class TableAudit:
         return self.audit.joint.origin  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
-    """A release of a table's columns, and how it was chosen."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Design(TableAudit):
+    """A release of a table's columns, and how it was chosen; the audit is of what is published."""
 
     chosen: Chosen
     encoded: Encoded
-    columns: tuple[tuple[str, Audit], ...]
-    intervals: LiftIntervals
-    #: What the counts say against the columns.
-    warnings: tuple[str, ...] = ()
 
     @property
     def release(self) -> Release:
@@ -62,12 +58,6 @@ class Design:
     def spec(self) -> Origin:
         """The columns as they were found, and where."""
         return self.encoded.origin
-
-    @property
-    def is_satisfied(self) -> bool:
-        """Whether the bound holds for what is published, and for each sensitive column."""
-        parts = (self.release.audit, *(a for _, a in self.columns))
-        return all(part.is_satisfied for part in parts)
 
     def _repr_html_(self) -> str:
         """Return the release as a notebook shows it, judged for each sensitive column too."""
@@ -122,7 +112,7 @@ def design(
         spec,
         criterion,
         mechanism=mechanism,
-        encoding=asked.encoding if encoding is None else encoding,
+        encoding=encoding,
         time_limit=time_limit,
         progress=progress,
     )
@@ -160,14 +150,15 @@ def design_counted(
     chosen = choose(mechanism, joint, criterion)
     chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
-    encoded = encode(release, encoding or default_encoding(release))
+    encoded = encode(release, encoding or spec.encoding or default_encoding(release))
     made = encoded.release.with_table(replace(spec, encoding=encoded.name))
     return Design(
-        chosen,
-        Encoded(encoded.name, made),
+        made.audit,
         per_column(joint, encoded.channel, criterion, spec.sensitive),
         lift_intervals(joint, encoded.channel),
         cautions(joint, spec.sensitive, spec.released),
+        chosen=chosen,
+        encoded=Encoded(encoded.name, made),
     )
 
 

@@ -144,7 +144,7 @@ def sanitize(
             joint.origin,
             criterion,
             mechanism=mechanism,
-            encoding=asked.encoding if encoding is None else encoding,
+            encoding=encoding,
             time_limit=time_limit,
             progress=design_progress,
         )
