@@ -10,6 +10,8 @@ from lowlift.rounding import at_least, at_most, ceiling, expm1_at_most, floor
 if TYPE_CHECKING:
     from lowlift.certificates import Certificate
 
+__all__ = ["MORE_TIME", "guarantee_of", "promise_in_full", "stopped_note", "verdict_word"]
+
 
 #: How the advice on a search that was stopped begins.
 MORE_TIME = "More time may keep more:"

@@ -288,6 +288,22 @@ def test_a_schema_says_what_each_key_means_and_admits_no_others(name):
                 assert "description" in value or "$ref" in value, key
 
 
+def test_what_the_schema_of_a_certificate_refuses_its_reader_refuses(tmp_path):
+    content = saved(FILES / "certificate.json")
+    head = {key: content.pop(key) for key in ("format", "version")}
+    release = schemas.load("release")
+    wrong, seen = tmp_path / "wrong.json", 0
+    for place in places_in(content):
+        for value in (None, True, "x", "0", 1.5, -1, [], {}, ["x"]) if place else ():
+            changed = replaced(content, place, value)
+            if any(faults(changed, release["$defs"]["certificate"], release)):
+                seen += 1
+                wrong.write_text(json.dumps(head | changed))
+                with pytest.raises(InvalidInput, match=r"wrong\.json is damaged: .*\.$"):
+                    Certificate.from_json(wrong)
+    assert seen > 30
+
+
 @pytest.mark.parametrize(
     ("place", "value", "words"),
     [
