@@ -81,13 +81,7 @@ class Draft:
 
 
 def place(temporary: Path, path: Path, *, force: bool) -> None:
-    """Give a whole file, which is on the disk, its name; after a crash it leads there or is free.
-
-    Raises
-    ------
-    InvalidInput
-        When the name was taken in the meantime and `force` is off.
-    """
+    """Give a whole file on the disk its name; after a crash the name leads there or is free."""
     if force:
         temporary.replace(path)
     else:
@@ -199,13 +193,7 @@ def refusing_damage(name: str) -> Iterator[None]:
 
 
 def refuse_unknown(saved: Mapping[str, Any], known: Mapping[str, Any], name: str) -> None:
-    """Refuse a mapping that has a key which `known` has not, on any level of mappings.
-
-    Raises
-    ------
-    InvalidInput
-        With the key, and `name` for the file.
-    """
+    """Refuse a mapping that has a key which `known` has not, on any level of mappings."""
     for key, value in saved.items():
         if key not in known:
             raise InvalidInput(

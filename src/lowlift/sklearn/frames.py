@@ -21,13 +21,7 @@ _EMPTY = {"text": "string", "integer": "Int64", "real": "float64", "boolean": "b
 
 
 def library_of(x: Any) -> str:
-    """Return "pandas" or "polars" for a frame with named columns, else "array".
-
-    Raises
-    ------
-    InvalidInput
-        For a polars LazyFrame or an Arrow table.
-    """
+    """Return "pandas" or "polars" for a frame with named columns, else "array"."""
     kind = type(x)
     library = kind.__module__.partition(".")[0]
     if library == "pyarrow":
@@ -62,11 +56,6 @@ def target_of(x: Any, values: Any, name: str) -> npt.NDArray[Any]:
     """Return the sensitive value of each row, given beside X.
 
     Classes written as whole floats become whole numbers, as everywhere in scikit-learn.
-
-    Raises
-    ------
-    ValueError
-        For another length than X, more than one column, or a NaN.
     """
     check_consistent_length(x, values)
     found: npt.NDArray[Any] = column_or_1d(values, warn=True)
@@ -79,13 +68,7 @@ def target_of(x: Any, values: Any, name: str) -> npt.NDArray[Any]:
 
 
 def _symbols(frame: Any, origin: Origin, sensitive: Sequence[Column]) -> list[tuple[Label, ...]]:
-    """Return the labels of each row, of some columns of S and of X: the engine counts row by row.
-
-    Raises
-    ------
-    InvalidInput
-        For a column of another kind than at fit, or missing values that are an error.
-    """
+    """Return the labels of each row in some columns of S and in X: counted row by row."""
     columns = (*sensitive, *origin.released)
     rows = frame[[column.name for column in columns]]
     if isinstance(rows, pd.DataFrame):

@@ -40,17 +40,7 @@ def schema_of(
     missing: str,
     kinds: Mapping[str, str],
 ) -> Schema:
-    """Return the schema; one declaration of bins is for all numbers in X.
-
-    Parameters
-    ----------
-    sensitive, released, missing
-        As for `Schema`.
-    bins
-        None, bins by name, or one declaration.
-    kinds
-        The kind of each column.
-    """
+    """Return the schema; one declaration of bins is for all numbers in X."""
     if bins is not None and not isinstance(bins, Mapping):
         numeric = {"integer", "real"}
         bins = {name: bins for name in released if kinds.get(name) in numeric}

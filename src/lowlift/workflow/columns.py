@@ -69,13 +69,7 @@ def count(table: Table, asked: Schema) -> tuple[Joint, Counts]:
 
 
 def after_missing(counts: Counts, missing: str) -> Counts:
-    """Return counts that have missing values as values with those treated as `missing` says.
-
-    Raises
-    ------
-    InvalidInput
-        When values are missing and `missing` is "error"; the message has their number.
-    """
+    """Return counts that have missing values as values with those treated as `missing` says."""
     if missing == "value":
         return counts
     pairs = list(zip(counts.symbols, counts.counts, strict=True))
