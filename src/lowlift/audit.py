@@ -45,6 +45,7 @@ class Judged:
     joint: Joint
     criterion: Criterion
     lift: Floats
+    mutual_information: float
 
     @property
     def is_certified(self) -> bool:
@@ -70,6 +71,22 @@ class Judged:
         """The largest leakage of each side, to compare with the criterion's budgets."""
         lower, upper = self._leakages
         return Leakage(float(lower.max()), float(upper.max()))
+
+    @property
+    def nmi(self) -> float:
+        """I(X;Y) / H(X), Y all that is published; 1 when H(X) = 0."""
+        return normalized(self.joint, self.mutual_information)
+
+    def _text(self, broken: int, after: str, outputs: str) -> str:
+        verdict = f"VIOLATED by {broken} output(s)" if broken else "satisfied"
+        if not self.is_certified:
+            verdict += " (floats only, not certified)"
+        return (
+            f"{self.criterion}: {verdict}{after}\n"
+            f"  |X| = {self.joint.n_x}, {outputs}, NMI = {self.nmi:.4f}\n"
+            f"  lifts between {self.lift.min():.4f} and {self.lift.max():.4f} "
+            f"(leakage {self.min_lift_leakage:.4f} below, {self.max_lift_leakage:.4f} above)"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,14 +122,9 @@ class Audit(Judged):
         return bool(self.allowed.all())
 
     @cached_property
-    def mutual_information(self) -> float:
+    def mutual_information(self) -> float:  # type: ignore[override]
         """I(X;Y) in nats."""
         return information_x(self.joint, self.channel, self.p_y)
-
-    @property
-    def nmi(self) -> float:
-        """I(X;Y) / H(X); 1 when H(X) = 0."""
-        return normalized(self.joint, self.mutual_information)
 
     @property
     def violations(self) -> tuple[Label, ...]:
@@ -162,17 +174,7 @@ class Audit(Judged):
         return f"<Audit {'satisfied' if self.is_satisfied else 'VIOLATED'} nmi={self.nmi:.6f}>"
 
     def __str__(self) -> str:
-        verdict = (
-            "satisfied" if self.is_satisfied else f"VIOLATED by {len(self.violations)} output(s)"
-        )
-        if not self.is_certified:
-            verdict += " (floats only, not certified)"
-        return (
-            f"{self.criterion}: {verdict}\n"
-            f"  |X| = {self.joint.n_x}, |Y| = {self.channel.n_y}, NMI = {self.nmi:.4f}\n"
-            f"  lifts between {self.lift.min():.4f} and {self.lift.max():.4f} "
-            f"(leakage {self.min_lift_leakage:.4f} below, {self.max_lift_leakage:.4f} above)"
-        )
+        return self._text(len(self.violations), "", f"|Y| = {self.channel.n_y}")
 
     def _repr_html_(self) -> str:
         """Return verdict, numbers and the first outputs, as a notebook shows them."""

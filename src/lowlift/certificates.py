@@ -24,11 +24,12 @@ from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.display import card
 from lowlift.errors import InvalidInput
-from lowlift.files import read_json, refuse_unknown
+from lowlift.files import read_json, refusing_damage
 from lowlift.guarantees import stopped_note
 from lowlift.joint import Joint, check_joint
 from lowlift.kernels.compilation import prepare
 from lowlift.rounding import ceiling, percent_at_most
+from lowlift.schemas import check
 from lowlift.solver.classes import Classes
 from lowlift.solver.polytope import Polytope
 from lowlift.solver.proving import coordinate_bounds, information_bound, prove_floor
@@ -93,30 +94,29 @@ class Certificate:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Self:
         """Return the certificate that `to_dict` described."""
+        check(saved, "release", "certificate")
         try:
             return cls(
-                scope=str(saved["scope"]),
+                scope=saved["scope"],
                 upper_bound=float(saved["upper_bound"]),
-                is_optimal=saved["is_optimal"] is True,
+                is_optimal=saved["is_optimal"],
                 gap=math.nan if saved["gap"] is None else float(saved["gap"]),
                 duals=tuple(map(float, saved["duals"])),
                 floor=float(saved["floor"]),
-                nodes=int(saved["nodes"]),
+                nodes=saved["nodes"],
                 tangents=tuple(tuple(map(float, point)) for point in saved["tangents"]),
                 stopped_after=_seconds_of(saved.get("stopped_after")),
                 bins=tuple(map(_whole, saved.get("bins", ()))),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (ValueError, OverflowError) as error:
             raise InvalidInput(f"this is no certificate ({type(error).__name__}).") from error
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
         """Read a certificate; `verify_certificate` checks it."""
-        saved = read_json(path, _FORMAT, _VERSION)
-        certificate = cls.from_dict(saved)
-        known = {"format": _FORMAT, "version": _VERSION, **certificate.to_dict()}
-        refuse_unknown(saved, known, Path(path).name)
-        return certificate
+        saved = read_json(path, "certificate", _VERSION)
+        with refusing_damage(Path(path).name):
+            return cls.from_dict({k: v for k, v in saved.items() if k not in {"format", "version"}})
 
     @property
     def proven(self) -> str:
@@ -140,8 +140,8 @@ class Certificate:
         )
 
 
-def _whole(saved: Any) -> int:
-    if type(saved) is not int or not 0 <= saved < 2**31:
+def _whole(saved: int) -> int:
+    if saved >= 2**31:
         raise ValueError
     return saved
 

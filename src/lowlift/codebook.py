@@ -17,8 +17,9 @@ import numpy as np
 
 from lowlift.channel import Channel
 from lowlift.criteria import BuiltIn, from_dict, to_dict
-from lowlift.encodings import ENCODINGS, Encoded, is_deterministic
+from lowlift.encodings import Encoded, is_deterministic
 from lowlift.errors import InvalidInput
+from lowlift.exposure import ends_of, exposed, is_by_blocks
 from lowlift.files import read_json, refusing_damage, write_text
 from lowlift.guarantees import guarantee_of
 from lowlift.joint import Joint, Label, check_labels
@@ -28,20 +29,7 @@ __all__ = ["Codebook", "is_by_blocks"]
 #: The lower and the upper end of a probability; equal where it is exact.
 Interval: TypeAlias = tuple[float, float]
 
-_FORMAT, _VERSION = "lowlift-codebook", 1
-_KEYS = frozenset(
-    ("format", "version", "encoding", "criterion", "guarantee", "round_to", "columns", "x_labels",
-     "denominator", "outputs")
-)  # fmt: skip
-#: Counts below this are called exposed.
-_FEW = 5
-#: Said of a channel whose weights were fitted to P(s, x).
-_FITTED = (
-    "the channel draws by weights that were fitted to how the sensitive values go with the "
-    "released ones: whoever studies it can estimate P(s|x) of the table. The bound is against a "
-    "reader who knows that already; if it must stay confidential, use a merging mechanism."
-)
-#: What a damaged file may raise on the way to an object.
+_VERSION = 1
 _SUM_TOLERANCE = 1e-9
 
 
@@ -145,7 +133,7 @@ class Codebook:
             None if is_hidden else channel,
             None if step is None else float(step),
             _plain_columns(columns),
-            _exposed(encoded, step, masses),
+            exposed(encoded, step, masses),
         )
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -180,7 +168,7 @@ class Codebook:
             entry["p_x_given_y"] = [low for low, _ in posterior] if exact else posterior
             outputs.append(entry)
         return {
-            "format": _FORMAT,
+            "format": "lowlift-codebook",
             "version": _VERSION,
             "encoding": self.encoding,
             "criterion": to_dict(self.criterion),
@@ -201,28 +189,21 @@ class Codebook:
         InvalidInput
             For a file that is no codebook, of another version, truncated or changed.
         """
-        saved = read_json(path, _FORMAT, _VERSION)
+        saved = read_json(path, "codebook", _VERSION)
         with refusing_damage(Path(path).name):
             return cls._from_dict(saved)
 
     @classmethod
     def _from_dict(cls, saved: dict[str, Any]) -> Self:
-        if saved.keys() != _KEYS:
-            differ = ", ".join(map(repr, sorted(saved.keys() ^ _KEYS)))
-            raise InvalidInput(f"it must have the parts of a codebook and no others: {differ}.")
         criterion = from_dict(saved["criterion"])
         encoding, outputs = saved["encoding"], saved["outputs"]
-        if encoding not in ENCODINGS or not isinstance(outputs, list) or not outputs:
-            raise InvalidInput("it must name an encoding and list its outputs.")
         step = None if saved["round_to"] is None else _step(saved["round_to"])
         is_hidden = step is not None and encoding == "values"
-        x_labels = check_labels(_list(saved["x_labels"]), len(saved["x_labels"]), "x")
-        keys = {"code", "label", "text", "members", "p_x_given_y"}
-        keys.add("p_y_given_x" if is_hidden else "weights")
+        x_labels = check_labels(saved["x_labels"], len(saved["x_labels"]), "x")
+        part = "p_y_given_x" if is_hidden else "weights"
         for y, entry in enumerate(outputs):
-            if entry.keys() != keys or type(entry["code"]) is not int or entry["code"] != y:
-                differ = ", ".join(map(repr, sorted(entry.keys() ^ keys))) or "code"
-                raise InvalidInput(f"output {y} must have its code and the other parts: {differ}.")
+            if entry["code"] != y or part not in entry:
+                raise InvalidInput(f"output {y} must have its code and {part}; it has not.")
         members = [_members(entry["members"], len(x_labels)) for entry in outputs]
         posteriors = tuple(
             _checked(entry["p_x_given_y"], len(xs), step, "P(x|y)")
@@ -276,17 +257,8 @@ def _shares(parts: Sequence[int], whole: int, step: Fraction | None) -> tuple[In
     """Return the shares of a whole as floats, or as intervals that hold them."""
     if step is None:
         return tuple((part / whole, part / whole) for part in parts)
-    ends = (_ends(Fraction(part, whole), step) for part in parts)
+    ends = (ends_of(Fraction(part, whole), step) for part in parts)
     return tuple((float(low), float(high)) for low, high in ends)
-
-
-def _ends(value: Fraction, step: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the ends of an interval between multiples of the step that holds the value.
-
-    The width is always one step: an interval of no width would be an exact value.
-    """
-    k = min(value // step, math.ceil(1 / step) - 1)
-    return k * step, min(Fraction(1), (k + 1) * step)
 
 
 def _plain_columns(columns: Any) -> tuple[dict[str, Any], ...] | None:
@@ -301,99 +273,31 @@ def _plain_columns(columns: Any) -> tuple[dict[str, Any], ...] | None:
         raise InvalidInput("columns must hold what JSON can hold.") from error
 
 
-def _exposed(
-    encoded: Encoded, step: Fraction | None, masses: Sequence[Sequence[int]]
-) -> tuple[str, ...]:
-    """Say what the codebook gives away: how S goes with X, symbols of few rows."""
-    fitted = () if is_by_blocks(encoded.channel) else (_FITTED,)
-    joint = encoded.release.joint
-    if not joint.is_counted:
-        return fitted
-    rare = set(np.flatnonzero(joint.counts.sum(axis=0) < _FEW).tolist())
-    if not rare:
-        return fitted
-    few = f"{len(rare)} of {joint.n_x} values"
-    if step is None:
-        text = (
-            f"exact probabilities expose counts below {_FEW}: {few} occur so rarely, and P(x|y) "
-            "with the number of published rows tells their counts. Round outward (round_to=0.01; "
-            "--round-to 0.01 on the command line), merge rare values before the design, or do not "
-            "publish the codebook."
-        )
-        return (*fitted, text)
-    found = []
-    pinned = rare & _pinned(encoded.channel, step, masses)
-    if pinned:
-        found.append(
-            f"intervals of width {float(step):g} still expose counts below {_FEW}: those of "
-            f"{len(pinned)} of {joint.n_x} values, whose outputs have few rows. Use a larger "
-            "round_to (--round-to), or merge rare values before the design."
-        )
-    if encoded.name != "values" and not is_deterministic(encoded.channel):
-        found.append(
-            f"the weights of a channel that draws are exact and made from the table: {few} occur "
-            f"fewer than {_FEW} times, and the weights may tell their counts."
-        )
-    return (*fitted, *found)
-
-
-def is_by_blocks(channel: Channel) -> bool:
-    """Return whether outputs depend on blocks of X alone: merged, or drawn within a block."""
-    blocks: dict[int, tuple[int, ...]] = {}
-    for y in range(channel.n_y):
-        members, weights = channel.atom(y)
-        block = tuple(members)
-        if len(set(weights)) > 1 or any(blocks.setdefault(x, block) != block for x in block):
-            return False
-    return True
-
-
-def _pinned(channel: Channel, step: Fraction, masses: Sequence[Sequence[int]]) -> set[int]:
-    """Return the symbols for which one count only fits the interval and the output's rows.
-
-    ``n(x) P(y|x) = P(x|y) n(y)``, and n(y) is seen in the released table.
-    """
-    found = set()
-    for y, parts in enumerate(masses):
-        whole = sum(parts)
-        for x, w, part in zip(*channel.atom(y), parts, strict=True):
-            low, high = (end * whole / w for end in _ends(Fraction(part, whole), step))
-            if math.floor(high) <= math.ceil(low):
-                found.add(x)
-    return found
-
-
-def _members(value: Any, n_x: int) -> tuple[int, ...]:
-    found = tuple(_list(value))
-    if not found or len(set(found)) < len(found):
-        raise InvalidInput("the members of an output must differ, and there must be one.")
-    if not all(type(x) is int and 0 <= x < n_x for x in found):
+def _members(given: list[int], n_x: int) -> tuple[int, ...]:
+    if len(set(given)) < len(given):
+        raise InvalidInput("the members of an output must differ; some do not.")
+    if max(given) >= n_x:
         raise InvalidInput("the members of an output must be numbers of symbols of X.")
-    return found
+    return tuple(given)
 
 
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise InvalidInput("a part that must be a list is none.")
-    return value
-
-
-def _checked(values: Any, size: int, step: Fraction | None, what: str) -> tuple[Interval, ...]:
+def _checked(
+    values: list[Any], size: int, step: Fraction | None, what: str
+) -> tuple[Interval, ...]:
     """Return probabilities, or intervals one step wide between multiples of the step."""
-    found = _list(values)
-    if len(found) != size:
+    if len(values) != size:
         raise InvalidInput(f"{what} must have one entry per member of the output.")
-    pairs = [(value, value) if step is None else tuple(_list(value)) for value in found]
-    out = []
-    for low, high in pairs:
-        if not all(type(end) in {int, float} and 0 <= end <= 1 for end in (low, high)):
-            raise InvalidInput(f"{what} must be probabilities.")
-        if step is not None:
-            start = round(Fraction(low) / step) * step
-            if (low, high) != (float(start), float(min(Fraction(1), start + step))):
-                raise InvalidInput(f"{what} must be intervals of one step.")
-        out.append((float(low), float(high)))
-    return tuple(out)
+    if any(isinstance(value, list) is (step is None) for value in values):
+        raise InvalidInput(
+            f"{what} must be intervals where probabilities were rounded, only there."
+        )
+    if step is None:
+        return tuple((float(value), float(value)) for value in values)
+    for low, high in values:
+        start = round(Fraction(low) / step) * step
+        if (low, high) != (float(start), float(min(Fraction(1), start + step))):
+            raise InvalidInput(f"{what} must be intervals of one step.")
+    return tuple((float(low), float(high)) for low, high in values)
 
 
 def _check_sum(probabilities: Sequence[Interval], rule: str) -> None:
@@ -425,11 +329,11 @@ def _channel(
     x_labels: tuple[Label, ...],
     members: Sequence[tuple[int, ...]],
     outputs: Sequence[dict[str, Any]],
-    denominator: Any,
+    denominator: int | None,
 ) -> Channel:
-    if type(denominator) is not int:
-        raise InvalidInput("the denominator must be a whole number.")
-    atoms = [(xs, _list(entry["weights"])) for xs, entry in zip(members, outputs, strict=True)]
+    if denominator is None:
+        raise InvalidInput("the denominator must be a whole number where weights are given.")
+    atoms = [(xs, entry["weights"]) for xs, entry in zip(members, outputs, strict=True)]
     # A joint of any probabilities: only its labels are used.
     names = Joint.from_counts(np.ones((2, len(x_labels)), np.int64), x_labels=x_labels)
     return Channel.from_atoms(names, atoms, denominator, range(len(atoms)))
@@ -438,13 +342,13 @@ def _channel(
 def _check_names(
     encoding: str,
     labels: tuple[Label, ...],
-    texts: tuple[Any, ...],
+    texts: tuple[str, ...],
     members: Sequence[tuple[int, ...]],
     x_labels: tuple[Label, ...],
     channel: Channel | None,
 ) -> None:
     """Refuse outputs that are not called as the encoding calls them."""
-    if not all(isinstance(text, str) for text in texts) or len(set(texts)) < len(texts):
+    if len(set(texts)) < len(texts):
         raise InvalidInput("the texts of the outputs must be different texts.")
     if encoding == "codes":
         fits = all(type(label) is int and label == y for y, label in enumerate(labels))

@@ -9,22 +9,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.audit import Judged
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion, verdicts
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
-from lowlift.measures.averages import normalized
 
 __all__ = ["MOST_OUTPUTS", "Together", "audit_together"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: How many joint outputs are audited, and how many pairs of a symbol and a joint output.
 MOST_OUTPUTS = 500_000
@@ -67,25 +64,13 @@ class Together(Judged):
         """Whether every joint output is allowed."""
         return self.violations == 0
 
-    @property
-    def nmi(self) -> float:
-        """I(X; Y1, Y2, ...) / H(X); 1 when H(X) = 0."""
-        return normalized(self.joint, self.mutual_information)
-
     def __repr__(self) -> str:
         word = "satisfied" if self.is_satisfied else "VIOLATED"
         return f"<Together {self.n_channels} channels {word} nmi={self.nmi:.6f}>"
 
     def __str__(self) -> str:
-        verdict = "satisfied" if self.is_satisfied else f"VIOLATED by {self.violations} output(s)"
-        if not self.is_certified:
-            verdict += " (floats only, not certified)"
-        return (
-            f"{self.criterion}: {verdict} by {self.n_channels} release(s) together\n"
-            f"  |X| = {self.joint.n_x}, joint outputs = {self.n_outputs}, NMI = {self.nmi:.4f}\n"
-            f"  lifts between {self.lift.min():.4f} and {self.lift.max():.4f} "
-            f"(leakage {self.min_lift_leakage:.4f} below, {self.max_lift_leakage:.4f} above)"
-        )
+        after = f" by {self.n_channels} release(s) together"
+        return self._text(self.violations, after, f"joint outputs = {self.n_outputs}")
 
 
 def audit_together(joint: Joint, channels: Sequence[Channel], criterion: Criterion) -> Together:

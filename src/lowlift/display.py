@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["MOST", "card"]
-
 #: Outputs, symbols or rows that a card shows.
 MOST = 8
 

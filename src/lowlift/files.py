@@ -10,22 +10,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from lowlift.errors import InvalidInput
+from lowlift.schemas import SCHEMAS, check
 from lowlift.temporary import temporary_beside
-
-__all__ = [
-    "Draft",
-    "check_writable",
-    "open_to_readers",
-    "place",
-    "read_json",
-    "refuse_taken",
-    "refuse_unknown",
-    "refusing_damage",
-    "sync",
-    "temporary_beside",
-    "write_bytes",
-    "write_text",
-]
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, is_private: bool) -> None:
@@ -95,13 +81,7 @@ class Draft:
 
 
 def place(temporary: Path, path: Path, *, force: bool) -> None:
-    """Give a whole file, which is on the disk, its name; after a crash it leads there or is free.
-
-    Raises
-    ------
-    InvalidInput
-        When the name was taken in the meantime and `force` is off.
-    """
+    """Give a whole file on the disk its name; after a crash the name leads there or is free."""
     if force:
         temporary.replace(path)
     else:
@@ -141,25 +121,27 @@ def open_to_readers(path: Path) -> None:
     path.chmod(0o666 & ~mask)
 
 
-def read_json(path: str | os.PathLike[str], kind: str, version: int, *older: int) -> dict[str, Any]:
-    """Return the mapping in a file of ours that says this format and version.
+def read_json(path: str | os.PathLike[str], what: str, *versions: int) -> dict[str, Any]:
+    """Return the mapping in a file of ours that says this format and one of these versions.
 
     Parameters
     ----------
     path
         The file.
-    kind
-        The format it must say, such as "lowlift-release".
-    version, older
-        The version it must say, and earlier ones that are read too.
+    what
+        What it holds: "release", "codebook" and "receipt" are checked against their schema.
+    versions
+        The versions that are read, the oldest first.
 
     Raises
     ------
     InvalidInput
-        For a file that cannot be read, is no JSON (NaN and infinity are none), has a key twice, or
-        says otherwise.
+        For a file that cannot be read, is no JSON (NaN and infinity are none), has a key twice,
+        says otherwise, or does not fit the schema.
     """
-    name, what = Path(path).name, kind.removeprefix("lowlift-")
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInput(f"path must be a path; got {type(path).__name__}.")
+    name, kind = Path(path).name, f"lowlift-{what}"
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -180,12 +162,14 @@ def read_json(path: str | os.PathLike[str], kind: str, version: int, *older: int
         raise InvalidInput(f"{name} is no {what}, or is truncated: it is not JSON.") from error
     if not isinstance(saved, dict) or saved.get("format") != kind:
         raise InvalidInput(f'{name} is no {what}: it does not say "format": "{kind}".')
-    if type(saved.get("version")) is not int or saved["version"] not in (version, *older):
+    if type(saved.get("version")) is not int or saved["version"] not in versions:
         raise InvalidInput(
-            f"{name} must be of version {' or '.join(map(str, (*older, version)))}; it is of "
-            f"version {saved.get('version')!r}. "
-            "Read it with the lowlift that wrote it."
+            f"{name} must be of version {' or '.join(map(str, versions))}; it is of version "
+            f"{saved.get('version')!r}. Read it with the lowlift that wrote it."
         )
+    if what in SCHEMAS:
+        with refusing_damage(name):
+            check(saved, what)
     return saved
 
 
@@ -209,13 +193,7 @@ def refusing_damage(name: str) -> Iterator[None]:
 
 
 def refuse_unknown(saved: Mapping[str, Any], known: Mapping[str, Any], name: str) -> None:
-    """Refuse a mapping that has a key which `known` has not, on any level of mappings.
-
-    Raises
-    ------
-    InvalidInput
-        With the key, and `name` for the file.
-    """
+    """Refuse a mapping that has a key which `known` has not, on any level of mappings."""
     for key, value in saved.items():
         if key not in known:
             raise InvalidInput(

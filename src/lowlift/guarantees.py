@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MORE_TIME", "guarantee_of", "promise_in_full", "stopped_note", "verdict_word"]
 
+
 #: How the advice on a search that was stopped begins.
 MORE_TIME = "More time may keep more:"
 

@@ -5,11 +5,13 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Floats
+from lowlift.cells import as_table, refuse_bad_cell, whole_numbers
 from lowlift.display import MOST, card
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
@@ -18,7 +20,6 @@ from lowlift.wording import cell, counted, percent, shown, times
 
 __all__ = ["Joint", "Label", "as_table", "check_joint", "check_labels"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 _AXES = "|S| rows and |X| columns"
 _SUM_TOLERANCE = 1e-9
@@ -35,29 +36,6 @@ def check_joint(joint: Any) -> None:
             f"joint must be a Joint; got {type(joint).__name__}. "
             "Use Joint(p_sx) for probabilities or Joint.from_counts for a table of counts."
         )
-
-
-def as_table(
-    values: npt.ArrayLike, name: str, axes: str, *, exactly: bool = False
-) -> npt.NDArray[Any]:
-    """Return a two-dimensional array, neither side empty."""
-    try:
-        array = np.array(values)
-    except ValueError as error:
-        raise InvalidInput(f"{name} must be a table with rows of equal length.") from error
-    if exactly and array.dtype.kind == "f" and isinstance(values, list | tuple):
-        array = np.array(values, dtype=object)  # NumPy makes large integers floats
-    if array.ndim != 2 or 0 in array.shape:
-        raise InvalidInput(
-            f"{name} must be a table of {axes}, neither empty; got shape {array.shape}."
-        )
-    return array
-
-
-def _refuse_bad_cell(bad: npt.NDArray[np.bool_], array: npt.NDArray[Any], rule: str) -> None:
-    if bad.any():
-        s, x = np.argwhere(bad)[0]
-        raise InvalidInput(f"{rule}; got {array[s, x]} at row {s}, column {x}.")
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -100,8 +78,8 @@ class Joint:
     s_labels: tuple[Label, ...]
     x_labels: tuple[Label, ...]
     _given_counts: npt.NDArray[Any] | None
-    #: The columns that were counted (`lowlift.tables.Spec`); None for a joint of no table.
-    table: Any = None
+    #: The columns that were counted, and where (`lowlift.tables.Origin`); None for no table.
+    origin: Any = None
 
     def __init__(
         self,
@@ -115,7 +93,7 @@ class Joint:
         if array.dtype.kind not in "fiu":
             raise InvalidInput(f"p_sx must hold real numbers; got dtype {array.dtype}.")
         masses = np.array(array, dtype=np.float64)
-        _refuse_bad_cell(~(np.isfinite(masses) & (masses >= 0)), masses, "p_sx must be 0 or more")
+        refuse_bad_cell(~(np.isfinite(masses) & (masses >= 0)), masses, "p_sx must be 0 or more")
         total = math.fsum(masses.flat)
         if abs(total - 1) > _SUM_TOLERANCE:
             raise InvalidInput(
@@ -189,8 +167,8 @@ class Joint:
         array([0.5, 0.5])
         """
         array = as_table(counts, "counts", _AXES, exactly=True)
-        exact = _whole(array)
-        _refuse_bad_cell(exact < 0, array, "counts must be 0 or more")
+        exact = whole_numbers(array)
+        refuse_bad_cell(exact < 0, array, "counts must be 0 or more")
         total = sum(exact.flat)
         if total == 0:
             raise InvalidInput("counts must not all be 0.")
@@ -201,7 +179,7 @@ class Joint:
             # int / int is correctly rounded whatever the sizes.
             masses = np.array([n / total for n in exact.flat]).reshape(exact.shape)
             tiny = (masses < _SMALLEST) & (exact > 0)
-            _refuse_bad_cell(tiny, array, f"a count must be at least {_SMALLEST} of the total")
+            refuse_bad_cell(tiny, array, f"a count must be at least {_SMALLEST} of the total")
         self = cls.__new__(cls)
         self._settle(masses, exact, *labels_in(counts, (s_labels, x_labels)), drop_empty)
         return self
@@ -240,19 +218,24 @@ class Joint:
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = self.masses if self._given_counts is None else self._given_counts
-        made = type(self), self._given_counts is None, given, *self.labels, self.table
+        made = type(self), self._given_counts is None, given, *self.labels, self.origin
         return _rebuild, made
 
-    def with_table(self, table: Any) -> Self:
+    def with_table(self, origin: Any) -> Self:
         """Return the same joint, which knows the columns it was counted from."""
         made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, table=table)
+        made.__dict__.update(self.__dict__, origin=origin)
         return made
+
+    @property
+    def table(self) -> Any:
+        """The earlier name of `origin`."""
+        return self.origin
 
     @property
     def schema(self) -> Any:
         """The columns that were counted, a `Schema`; None for a joint of no table."""
-        return None if self.table is None else self.table.schema
+        return None if self.origin is None else self.origin.schema
 
     @property
     def n_s(self) -> int:
@@ -379,25 +362,6 @@ def _drop_or_refuse(
     return tuple(name for name, keep in zip(names, used, strict=True) if keep)
 
 
-def _whole(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the entries as Python integers in an object array; refuse fractions and NaN."""
-    if array.dtype.kind in "iu":
-        return array.astype(object)
-    out = np.empty(array.shape, dtype=object)
-    for place in np.ndindex(array.shape):
-        value = array[place]
-        try:
-            exact = int(value)
-        except (TypeError, ValueError, OverflowError):
-            exact = None
-        if exact is None or exact != value:
-            raise InvalidInput(
-                f"counts must be whole numbers; got {value} at row {place[0]}, column {place[1]}."
-            )
-        out[place] = exact
-    return out
-
-
 _Array = TypeVar("_Array", bound=npt.NDArray[Any])
 
 
@@ -412,9 +376,9 @@ def _rebuild(
     given: npt.NDArray[Any],
     s_labels: tuple[Label, ...],
     x_labels: tuple[Label, ...],
-    table: Any,
+    origin: Any,
 ) -> Joint:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowliftWarning)
         made = (cls if from_floats else cls.from_counts)(given, s_labels, x_labels)
-    return made if table is None else made.with_table(table)
+    return made if origin is None else made.with_table(origin)

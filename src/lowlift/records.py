@@ -16,8 +16,8 @@ from lowlift.release import Release
 from lowlift.tables.alias import AliasTable, alias_draw, uniform_of
 from lowlift.tables.draws import UNSEEN, Draw
 from lowlift.tables.values import symbol_reader
-from lowlift.workflow.applying import key_scope, output_columns, refuse_false
-from lowlift.workflow.columns import Spec
+from lowlift.workflow.applying import key_scope
+from lowlift.workflow.bounds import refuse_false
 from lowlift.workflow.keys import check_key, subkey_of
 
 __all__ = ["OneRecord"]
@@ -55,32 +55,30 @@ class OneRecord:
     Examples
     --------
     >>> import lowlift as ll
-    >>> from lowlift.tables import Column, Width
+    >>> from lowlift.tables import Column, Origin, Width
     >>> joint = ll.Joint.from_counts([[3, 5], [5, 3]], x_labels=["[30, 40)", "[40, 50)"])
     >>> release = ll.Release.of(joint, ll.Channel.from_blocks(joint, [[0, 1]]), ll.LIP(0.1))
-    >>> columns = Spec(
+    >>> columns = Origin(
     ...     (Column("sick", "boolean"),), (Column("age", "integer", Width(10)),),
     ...     "value", "people.csv", 16, None, "groups",
     ... )
-    >>> OneRecord(release.with_table(columns.to_dict())).draw({"age": 41})
+    >>> OneRecord(release.with_table(columns)).draw({"age": 41})
     {'age': '{[30, 40), [40, 50)}'}
     """
 
     def __init__(self, release: Release | Encoded) -> None:
         if not isinstance(release, Release | Encoded):
             raise InvalidInput(f"release must be a Release; got {type(release).__name__}.")
-        made = release if isinstance(release, Release) else release.release
-        spec = Spec.from_dict(made.table)
         encoded = published(release) if isinstance(release, Release) else release
-        refuse_false(encoded, spec)
-        self._encoded, self._missing = encoded, spec.missing
-        self._scope = key_scope(encoded, spec)
-        self._readers = {column.name: symbol_reader(column) for column in spec.released}
-        symbols = Draw(spec.released, encoded.channel, encoded.release.joint.x_labels).texts()
+        refuse_false(encoded)
+        released = encoded.origin.released
+        self._encoded, self._missing = encoded, encoded.origin.missing
+        self._scope = key_scope(encoded)
+        self._readers = {column.name: symbol_reader(column) for column in released}
+        symbols = Draw(released, encoded.channel, encoded.release.joint.x_labels).texts()
         self._symbols = {texts: x for x, texts in enumerate(symbols)}
-        columns = output_columns(encoded, spec)
-        names = [column.name for column in columns]
-        rows = zip(*(column.values for column in columns), strict=True)
+        names = [column.name for column in encoded.columns]
+        rows = zip(*(column.values for column in encoded.columns), strict=True)
         self._published = [dict(zip(names, row, strict=True)) for row in rows]
         self._outputs, self._sums, self._starts = _by_symbol(encoded)
 

@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import math
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,31 +12,30 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Floats
 from lowlift.audit import Audit, audit, audit_card
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
-from lowlift.criteria import Criterion, from_dict, to_dict
+from lowlift.criteria import Criterion
 from lowlift.draw import draw
-from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
-from lowlift.files import read_json, refuse_unknown, refusing_damage, write_text
+from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.files import read_json, refusing_damage, write_text
 from lowlift.joint import Joint, Label
 from lowlift.partition import Partition
-from lowlift.tables.schema import Schema, Spec
+from lowlift.release_files import (
+    BEFORE_ENCODING,
+    VERSION,
+    check_stored_audit,
+    content_of,
+    parts_of,
+)
+from lowlift.tables.schema import Origin, Schema
 
 if TYPE_CHECKING:
     from lowlift.figures import Picture
 
-__all__ = ["Release"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | None
-
-#: Version 1 held the channel before its encoding, version 2 holds the channel that is published.
-_FORMAT, _VERSION, _BEFORE_ENCODING = "lowlift-release", 2, 1
-#: What a damaged file may raise on the way to an object.
-#: Above every number of an audit, and small enough for a float.
-_LARGEST = 1e300
-_AUDITED = ("nmi", "mutual_information", "min_lift_leakage", "max_lift_leakage")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,8 +66,6 @@ class Release:
     #: What is proven about the best release, of a mechanism that proves it.
     certificate: Certificate | None = None
     mechanism: str = ""
-    #: The columns of the table that the joint was counted from, as plain data.
-    table: Mapping[str, Any] | None = None
     #: False where values are published and this is not yet their channel, which
     #: `lowlift.encodings.published` makes: two channels must not be drawn from on the same rows.
     is_encoded: bool = True
@@ -96,11 +91,9 @@ class Release:
         <Release |X|=2 |Y|=2 satisfied nmi=1.000000>
         """
         verdict = audit(joint, channel, criterion)
-        made = cls(joint, channel, criterion, verdict, partition, certificate, mechanism)
-        if joint.table is None:
-            return made
-        is_encoded = joint.table.encoding != "values"
-        return replace(made, table=joint.table.to_dict(), is_encoded=is_encoded)
+        is_encoded = joint.origin is None or joint.origin.encoding != "values"
+        parts = partition, certificate, mechanism, is_encoded
+        return cls(joint, channel, criterion, verdict, *parts)
 
     def with_partition(self, partition: Partition | None) -> Self:
         """Return the same release with this partition."""
@@ -110,14 +103,31 @@ class Release:
         """Return the same release with this certificate."""
         return replace(self, certificate=certificate)
 
-    def with_table(self, table: Mapping[str, Any] | None) -> Self:
-        """Return the same release with the table's columns, which its file then holds too."""
-        return replace(self, table=table)
+    def with_table(self, table: Origin | Mapping[str, Any] | None) -> Self:
+        """Return the same release with the table's columns, which its file then holds too.
+
+        Parameters
+        ----------
+        table
+            Columns and table, or the same as plain data (`Origin.to_dict`); None for no table.
+        """
+        origin = table if isinstance(table, Origin | None) else Origin.from_dict(table)
+        return replace(self, joint=self.joint.with_table(origin))
+
+    @property
+    def origin(self) -> Origin | None:
+        """The columns that were counted, and where; None when it was not designed on a table."""
+        return self.joint.origin  # type: ignore[no-any-return]
+
+    @property
+    def table(self) -> dict[str, Any] | None:
+        """`origin` as plain data, as the release's file holds it."""
+        return None if self.origin is None else self.origin.to_dict()
 
     @property
     def schema(self) -> Schema | None:
         """The columns that the release is about; None when it was not designed on a table."""
-        return None if self.table is None else Spec.from_dict(self.table).schema
+        return None if self.origin is None else self.origin.schema
 
     @property
     def fingerprint(self) -> str:
@@ -262,16 +272,8 @@ class Release:
         """
         from lowlift.workflow.applying import Options, apply_to_frame
 
-        options = Options(
-            keep=tuple(keep),
-            accept_uncovered=accept_uncovered,
-            keep_order=keep_order,
-            id=id,
-            key=key,
-            seed=seed,
-            unseen=unseen,
-            accept_unchecked=accept_unchecked,
-        )
+        drawn = keep, accept_uncovered, keep_order, id, key, seed, unseen
+        options = Options(*drawn, accept_unchecked=accept_unchecked)
         return apply_to_frame(table, self, options, engine=engine)[0]
 
     def apply_one(
@@ -307,34 +309,7 @@ class Release:
 
     def to_text(self) -> str:
         """Return the content of the release's file; see `to_json`."""
-        return json.dumps(self._as_dict(), allow_nan=False, indent=1) + "\n"
-
-    def _as_dict(self) -> dict[str, Any]:
-        joint, channel = self.joint, self.channel
-        by_counts = joint.is_counted
-        numbers: Any = joint.counts if by_counts else joint.masses
-        return {
-            "format": _FORMAT,
-            "version": _VERSION if self.is_encoded else _BEFORE_ENCODING,
-            "confidential": "holds P(s, x): keep it with the data; publish the codebook instead",
-            "mechanism": self.mechanism,
-            "criterion": to_dict(self.criterion),
-            "audit": {"is_satisfied": self.audit.is_satisfied}
-            | {name: _number(getattr(self.audit, name)) for name in _AUDITED},
-            "certificate": None if self.certificate is None else self.certificate.to_dict(),
-            "partition": None if self.partition is None else list(self.partition),
-            "channel": {
-                "denominator": channel.denominator,
-                "y_labels": channel.y_labels,
-                "atoms": [channel.atom(y) for y in range(channel.n_y)],
-            },
-            "joint": {
-                "s_labels": joint.s_labels,
-                "x_labels": joint.x_labels,
-                "counts" if by_counts else "p_sx": numbers.tolist(),
-            },
-            "table": None if self.table is None else dict(self.table),
-        }
+        return json.dumps(content_of(self), allow_nan=False, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
@@ -346,47 +321,14 @@ class Release:
             For a file that is no release, of another version, truncated, or whose parts or stored
             audit do not fit together.
         """
-        if not isinstance(path, str | os.PathLike):
-            raise InvalidInput(f"path must be a path; got {type(path).__name__}.")
+        saved = read_json(path, "release", BEFORE_ENCODING, VERSION)
         name = Path(path).name
-        saved = read_json(path, _FORMAT, _VERSION, _BEFORE_ENCODING)
         with refusing_damage(name):
-            release = cls._from_dict(saved)
-        refuse_unknown(saved, release._as_dict(), name)  # noqa: SLF001 (of its own class)
-        _check_stored_audit(release.audit, saved.get("audit"), name)
-        return release
-
-    @classmethod
-    def _from_dict(cls, saved: dict[str, Any]) -> Self:
-        stored = saved["joint"]
-        make, key = (Joint.from_counts, "counts") if "counts" in stored else (Joint, "p_sx")
-        with warnings.catch_warnings():  # whoever made it was warned
-            warnings.simplefilter("ignore", LowliftWarning)
-            joint = make(stored[key], stored["s_labels"], stored["x_labels"])
-        part = saved["channel"]
-        channel = Channel.from_atoms(
-            joint, part["atoms"], _integer(part["denominator"]), part["y_labels"]
-        )
-        partition = None if saved["partition"] is None else Partition(_tuples(saved["partition"]))
-        if partition is not None:
-            _check_blocks(joint, channel, partition)
-        table = saved["table"]
-        if not isinstance(table, dict | None):
-            raise InvalidInput("the table's columns must be a mapping.")
-        certified = saved["certificate"]
-        certificate = None if certified is None else Certificate.from_dict(certified)
-        release = cls.of(
-            joint,
-            channel,
-            from_dict(saved["criterion"]),
-            partition=partition,
-            certificate=certificate,
-            mechanism=str(saved["mechanism"]),
-        )
+            release = cls.of(**parts_of(saved))
+        check_stored_audit(release.audit, saved["audit"], name)
         # The other encodings publish the very channel that version 1 holds.
-        is_values = table is not None and table.get("encoding") == "values"
-        is_encoded = saved["version"] != _BEFORE_ENCODING or not is_values
-        return replace(release, table=table, is_encoded=is_encoded)
+        is_encoded = saved["version"] != BEFORE_ENCODING or release.is_encoded
+        return replace(release, is_encoded=is_encoded)
 
     def _repr_html_(self) -> str:
         """Return verdict, bound and the first outputs, as a notebook shows them."""
@@ -405,49 +347,3 @@ def release_card(
     proven = [] if release.certificate is None else [("Proven", release.certificate.proven)]
     title = f"Release{by} under {release.criterion}"
     return audit_card(release.audit, title, [*proven, *facts], holds=holds)
-
-
-def _check_stored_audit(recomputed: Audit, stored: Any, name: str) -> None:
-    same = isinstance(stored, dict) and all(
-        (
-            stored.get("is_satisfied") is recomputed.is_satisfied,
-            *(_agree(stored.get(key), getattr(recomputed, key)) for key in _AUDITED),
-        )
-    )
-    if not same:
-        raise InvalidInput(
-            f"the audit stored in {name} disagrees with the one recomputed from its channel: "
-            "the file was changed. Design the release again."
-        )
-
-
-def _number(value: float) -> float | str:
-    return "inf" if math.isinf(value) else value
-
-
-def _agree(stored: Any, recomputed: float) -> bool:
-    if isinstance(stored, str) or math.isinf(recomputed):
-        return bool(stored == _number(recomputed))
-    if not isinstance(stored, int | float) or abs(stored) > _LARGEST:
-        return False
-    # Displayed floats may differ in their last digits between machines; the verdict may not.
-    return math.isclose(stored, recomputed, rel_tol=1e-9, abs_tol=1e-9)
-
-
-def _integer(value: Any) -> int:
-    if type(value) is not int:
-        raise InvalidInput("the denominator must be a whole number.")
-    return value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
-
-
-def _check_blocks(joint: Joint, channel: Channel, partition: Partition) -> None:
-    """Refuse a partition of other symbols, or one that an output's members straddle."""
-    block_of = [partition.block_of[label] for label in joint.x_labels]
-    used = [{block_of[x] for x in channel.atom(y)[0]} for y in range(channel.n_y)]
-    is_coarser = channel.denominator == 1 and len(partition) != channel.n_y
-    if len(partition.block_of) != joint.n_x or max(map(len, used)) > 1 or is_coarser:
-        raise InvalidInput("the partition is not the channel's.")

@@ -4,8 +4,6 @@ import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = ["at_least", "at_most", "ceiling", "expm1_at_most", "floor", "percent_at_most"]
-
 #: Beyond this a factor is written as a power of e.
 _MOST = 700.0
 

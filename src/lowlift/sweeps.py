@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from lowlift.figures import Picture
     from lowlift.figures.tradeoffs import Point
 
-__all__ = ["Mechanism", "Tradeoff", "tradeoff"]
 
 Mechanism: TypeAlias = Callable[[Joint, Criterion], Release]
 #: Called with (releases done, releases in all); returning False stops the sweep.

@@ -1,10 +1,11 @@
 """What a Python user does with a table: sanitize, audit, verify, estimate; frames in and out."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lowlift.criteria import Criterion, check_criterion
-from lowlift.errors import InvalidInput
+from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.tables.schema import Schema
 
 if TYPE_CHECKING:  # they load scipy, which most users of `lowlift` do not need
@@ -12,7 +13,6 @@ if TYPE_CHECKING:  # they load scipy, which most users of `lowlift` do not need
     from lowlift.release import Release
     from lowlift.workflow import Receipt, Sanitized, TableAudit, TableEstimate, Verification
 
-__all__ = ["audit_table", "estimate", "sanitize", "verify"]
 
 Names = str | Sequence[str]
 
@@ -104,6 +104,11 @@ def sanitize(
     BoundViolated
         When the bound cannot be kept, as with kept columns.
 
+    Warns
+    -----
+    LowliftWarning
+        For each of `Sanitized.warnings`, before anything is written.
+
     Guarantee
         One row of the safe table changes the belief about S by no more than the criterion allows,
         exactly, for who knows the table's P(s, x). Rows are in random order unless `keep_order`.
@@ -122,15 +127,7 @@ def sanitize(
 
     check_criterion(criterion)
     asked = _schema(schema, sensitive, released, bins=bins, missing=missing, encoding=encoding)
-    options = workflow.Options(
-        keep=tuple(keep),
-        accept_uncovered=accept_uncovered,
-        keep_order=keep_order,
-        id=id,
-        key=key,
-        seed=seed,
-        force=force,
-    )
+    options = workflow.Options(keep, accept_uncovered, keep_order, id, key, seed, force=force)
     return workflow.sanitize(
         table,
         asked,
@@ -143,6 +140,7 @@ def sanitize(
         time_limit=time_limit,
         engine=engine,
         design_progress=progress,
+        warn=lambda line: warnings.warn(line, LowliftWarning, stacklevel=5),
     )
 
 

@@ -22,11 +22,11 @@ from fuzz.mutation import changed_bytes, changed_json
 from fuzz.seeds import MARKER, PUBLISHED, TABLES, documents, texts
 from lowlift.codebook import Codebook
 from lowlift.errors import LowliftError
+from lowlift.receipts import receipt_path
 from lowlift.tables import Column, Each, Edges, Width, open_table, parse_bins
 from lowlift.tables.bins import bins_from_dict
 from lowlift.tables.sources import PostgresTable, parse_source, split_name
 from lowlift.workflow import estimate_table, parse_numbers, verify
-from lowlift.workflow.receipts import receipt_path
 from oracles import rational
 
 __all__ = ["READERS", "TARGETS", "Target"]

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 import lowlift
-from lowlift import certificates, codebook, release
+from lowlift import certificates, codebook, receipts, release_files
 from lowlift.codebook import Codebook
-from lowlift.workflow import receipts, verify
+from lowlift.workflow import verify
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = Path(__file__).resolve().parent / "files"
@@ -21,10 +21,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 PUBLIC = re.findall(r"`(lowlift(?:\.\w+)*)`", POLICY.partition("- **Python**")[2].partition(";")[0])
 FORMATS = {
-    release._FORMAT: release._VERSION,
-    codebook._FORMAT: codebook._VERSION,
+    "lowlift-release": release_files.VERSION,
+    "lowlift-codebook": codebook._VERSION,
     certificates._FORMAT: certificates._VERSION,
-    receipts.RECEIPT_FORMAT: receipts.RECEIPT_VERSION,
+    "lowlift-receipt": receipts._VERSION,
 }
 
 

@@ -157,7 +157,7 @@ def test_a_damaged_receipt_is_refused(lowlift, change):
     Path("safe.receipt.json").write_text(json.dumps(saved), "utf-8")
     ran = lowlift("report", "safe.release.json", "--receipt", "safe.receipt.json")
     assert ran.code == 2
-    assert "safe.receipt.json is no receipt, or is damaged." in ran.err
+    assert "safe.receipt.json is damaged: " in ran.err
     assert not Path("report.html").exists()
 
 

@@ -104,7 +104,7 @@ def test_types_are_kept_and_bins_become_text():
     table = pd.DataFrame(
         {
             "s": ["a", "b"] * 40,
-            "kind": pd.Categorical(["u", "v", "v", "u"] * 20, categories=["v", "u", "w"]),
+            "kind": pd.Categorical(["u", "v", "v", "u"] * 20, categories=["v", "u"]),
             "small": pd.array([1, None, 3, 3] * 20, dtype="Int64"),
             "flag": pd.array([True, None] * 40, dtype="boolean"),
             "age": np.linspace(0.0, 50.0, 80),
@@ -230,7 +230,7 @@ def test_whole_numbers_in_s_are_taken_one_by_one_and_reals_need_bins():
     x = pd.DataFrame({"x": ["u", "v"] * 30})
     by_floats = LiftPrivatizer("y", BOUND, bins="width:10").fit(x, [0.0, 1.0, 2.0] * 20)
     assert by_floats.release_.joint.s_labels == (0, 1, 2)
-    with pytest.raises(InvalidInput, match=r"'y' \(real\) has none"):
+    with pytest.raises(InvalidInput, match=r"'y' is numeric \(real\) and must have declared bins"):
         LiftPrivatizer("y", BOUND, bins="width:10").fit(x, np.linspace(0, 1, 60))
     binned = LiftPrivatizer("y", BOUND, bins={"y": [0.5]}).fit(x, np.linspace(0, 1, 60))
     assert binned.release_.joint.s_labels == ("< 0.5", ">= 0.5")
@@ -282,6 +282,20 @@ def test_polars_types_are_kept():
     published = LiftPrivatizer("s", ll.LIP(9.0), bins="each").fit_transform(frame)
     assert published.schema == frame.drop("s").schema
     assert published.equals(frame.drop("s"))
+
+
+def test_categories_that_no_output_has_are_not_published():
+    """They may be those of rows that were left out, such as of one person."""
+    known = ["v", "u", "only one person"]
+    rows = {"s": ["a", "b"] * 30, "kind": ["u", "v", "v"] * 20}
+    frames = [
+        pd.DataFrame(rows | {"kind": pd.Categorical(rows["kind"], known, ordered=True)}),
+        pl.DataFrame(rows | {"kind": pl.Series(rows["kind"], dtype=pl.Enum(known))}),
+    ]
+    for frame in frames:
+        dtype = LiftPrivatizer("s", ll.LIP(9.0)).fit_transform(frame)["kind"].dtype
+        assert list(dtype.categories) == ["v", "u"]
+        assert getattr(dtype, "ordered", True)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -393,15 +407,18 @@ def test_in_a_pipeline_a_search_and_a_column_transformer(people):
         ({"criterion": None}, "criterion must be one of"),
         ({"criterion": ll.LIP}, r"Write LIP\(0\.5\)"),
         ({"sensitive": None}, "fit must know S"),
-        ({"sensitive": "illness"}, "'illness' is not"),
-        ({"columns": ["ward", "wing"]}, "released columns must be columns of X; 'wing' is not"),
+        ({"sensitive": "illness"}, "must be one of the table's .*; got 'illness'"),
+        ({"columns": ["ward", "wing"]}, "must be one of the table's .*; got 'wing'"),
         ({"columns": ["ward", "disease"]}, "either sensitive or released"),
         ({"mechanism": "best"}, "mechanism must be one of auto"),
         ({"encoding": "text"}, "encoding must be one of codes"),
         ({"missing": "drop"}, "missing must be one of value, error"),
         ({"unseen": "suppress"}, "unseen must be one of error, most_common"),
         ({"on_violation": True}, "on_violation must be one of raise"),
-        ({"bins": None}, r"'floor' \(integer\) has none. Pass bins="),
+        (
+            {"bins": None},
+            r"'floor' is numeric \(integer\) and must have declared bins; got none\. Declare them",
+        ),
         ({"bins": {"floor": 3}}, "must be edges, or a text"),
         ({"bins": {"floor": "narrow"}}, "bins of 'floor' must be edges .*; got 'narrow'"),
         (

@@ -2,6 +2,7 @@
 
 import math
 import uuid
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -99,9 +100,9 @@ def table_of(seed):
 def released_from(source, engine, channel_of, encoding, bins):
     asked = Asked((SENSITIVE,), tuple(COLUMNS), bins)
     with open_table(source, engine) as table:
-        joint, spec, _ = count(table, asked)
+        joint, _ = count(table, asked)
     release = ll.Release.of(joint, channel_of(joint), ll.MaxLift(700.0))
-    return release.with_table(spec.to_dict() | {"encoding": encoding}), spec
+    return release.with_table(replace(joint.origin, encoding=encoding)), joint.origin
 
 
 def mixing(joint):

@@ -1,7 +1,11 @@
 """From a frame to a safe frame in Python: the verbs of `lowlift`, for every library."""
 
 import pickle
+import subprocess
+import sys
+import warnings
 from collections import Counter
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -15,6 +19,7 @@ import lowlift as ll
 from lowlift.encodings import described, published
 from lowlift.errors import BoundViolated, InvalidInput
 
+pytestmark = pytest.mark.filterwarnings("ignore::lowlift.LowliftWarning")
 BINS = {"age": "width:10"}
 COLUMNS = {"sensitive": "disease", "released": ["age", "region"], "bins": BINS}
 SCHEMA = ll.Schema(**COLUMNS)
@@ -249,3 +254,60 @@ def test_bad_input_is_one_sentence_with_the_fix(change, words):
 def test_an_unknown_option_is_pythons_own_error():
     with pytest.raises(TypeError, match="sensitve"):
         ll.sanitize(people(), sensitve="disease", released="age", criterion=ll.LIP(0.5))
+
+
+def rare(folder):
+    """A table whose release warns: of columns that identify people, formulas and rare values."""
+    names = [f"={k}" for k in range(60)]
+    table = pd.DataFrame({"ill": ["p", "q"] * 30, "name": names})
+    table.to_csv(folder / "people.csv", index=False)
+    return table
+
+
+def test_each_warning_of_a_safe_table_is_a_python_warning_once(tmp_path):
+    table, target = rare(tmp_path), str(tmp_path / "safe.csv")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        safe = ll.sanitize(
+            table, sensitive="ill", released="name", criterion=ll.LIP(2.0), target=target
+        )
+    assert len(safe.warnings) > 2
+    assert [str(line.message) for line in told] == list(safe.warnings)
+    assert {line.category for line in told} == {ll.LowliftWarning}
+    assert {line.filename for line in told} == {__file__}
+
+
+def test_a_warning_that_is_an_error_comes_before_anything_is_written(tmp_path):
+    table = rare(tmp_path)
+    schema, target = ll.Schema("ill", "name"), str(tmp_path / "safe.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ll.LowliftWarning):
+            ll.sanitize(table, schema=schema, criterion=ll.LIP(2.0), target=target)
+    assert [file.name for file in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_the_command_line_says_each_warning_once(tmp_path):
+    rare(tmp_path)
+    command = ["sanitize", "people.csv", "--sensitive", "ill", "--released", "name"]
+    command += ["--criterion", "lip", "--epsilon", "2", "--encoding", "values", "-o", "safe.csv"]
+    script = Path(sys.executable).with_name("lowlift")
+    ran = subprocess.run(
+        [str(script), *command], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    said = " ".join((ran.stdout + ran.stderr).split())
+    safe = ll.sanitize(
+        str(tmp_path / "people.csv"),
+        schema=ll.Schema("ill", "name"),
+        criterion=ll.LIP(2.0),
+        target=str(tmp_path / "again.csv"),
+    )
+    assert [said.count(line) for line in safe.warnings] == [1] * len(safe.warnings)
+    assert len(safe.warnings) > 2
+
+
+def test_one_kept_column_may_be_given_as_a_text():
+    frame = people().assign(year=2024)
+    safe = ll.sanitize(frame, **COLUMNS, criterion=ll.LIP(0.5), keep="year", time_limit=20)
+    assert list(safe.table.columns) == ["age", "region", "year"]
+    assert list(safe.release.apply(frame, keep="year").columns) == ["age", "region", "year"]

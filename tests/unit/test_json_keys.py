@@ -7,8 +7,7 @@ import pytest
 
 from lowlift import Certificate, InvalidInput, Release
 from lowlift.codebook import Codebook
-from lowlift.workflow.columns import Spec
-from lowlift.workflow.reporting import read_receipt
+from lowlift.workflow import read_receipt
 
 FILES = Path(__file__).parents[1] / "package" / "files"
 READERS = {
@@ -61,7 +60,7 @@ def test_an_unknown_key_deep_in_a_release_is_refused(tmp_path, path):
         part = part[step]
     part["colour"] = "red"
     with pytest.raises(InvalidInput, match="colour"):
-        Spec.from_dict(read(tmp_path, "safe.release.json", json.dumps(saved)).table)
+        read(tmp_path, "safe.release.json", json.dumps(saved))
 
 
 def test_a_repeated_key_deep_in_a_file_is_refused(tmp_path):

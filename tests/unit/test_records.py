@@ -17,8 +17,7 @@ import lowlift as ll
 from lowlift import records
 from lowlift.encodings import Encoded, encode
 from lowlift.records import OneRecord
-from lowlift.tables import Calendar, Column, Each, Edges, Width
-from lowlift.workflow.columns import Spec
+from lowlift.tables import Calendar, Column, Each, Edges, Origin, Width
 
 KEY = bytes(range(32))
 X = ("[0, 10)", "[10, 20)", "[20, 30)", None)
@@ -26,7 +25,7 @@ X = ("[0, 10)", "[10, 20)", "[20, 30)", None)
 
 def spec_of(*released, missing="value", encoding="codes", sensitive=1, **more):
     names = [Column(f"s{k}", "text") for k in range(sensitive)]
-    return Spec(tuple(names), released, missing, "people.csv", 8, None, encoding, **more)
+    return Origin(tuple(names), released, missing, "people.csv", 8, None, encoding, **more)
 
 
 AGE = Column("age", "integer", Width(10))

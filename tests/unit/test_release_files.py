@@ -1,11 +1,13 @@
 """A file that is no release, or was changed, is refused with one kind of error."""
 
 import json
+import pickle
 
 import pytest
 
 import lowlift as ll
 from lowlift.errors import InvalidInput
+from lowlift.tables import Calendar, Column, Origin, Width
 
 COUNTS = ll.Joint.from_counts([[1, 3, 4], [3, 1, 4]], ["p", "q"], ["a", "b", "c"])
 MERGED = ll.Release.of(
@@ -137,12 +139,14 @@ def test_a_certificate_of_another_kind_is_refused(path, value):
     "field", ["is_satisfied", "nmi", "mutual_information", "min_lift_leakage", "max_lift_leakage"]
 )
 def test_a_changed_audit_is_refused(path, release, field):
-    numbers, verdicts = [0.123, None, "inf", "0.5", []], [False, None, "true", 1]
-    for value in verdicts if field == "is_satisfied" else numbers:
+    is_verdict = field == "is_satisfied"
+    for value in [False] if is_verdict else [0.123, "inf"]:
         tampered(release, path, ["audit", field], value, "disagrees with the one recomputed")
+    for value in [None, "true", 1] if is_verdict else [None, "0.5", []]:
+        tampered(release, path, ["audit", field], value, f"audit.{field} must be")
     saved = json.loads(text_of(release, path))
     del saved["audit"][field]
-    refused(path, json.dumps(saved), "disagrees")
+    refused(path, json.dumps(saved), f"audit must have '{field}'")
     if field != "is_satisfied":
         more = json.loads(text_of(release, path))["audit"][field] + 1e-6
         tampered(release, path, ["audit", field], more, "disagrees")
@@ -285,12 +289,55 @@ def test_a_changed_partition_is_refused(path, value):
 
 
 def test_the_table_s_columns_are_kept(path):
-    table = {"sensitive": [{"name": "ä ö"}], "rows": 7}
+    column = {"name": "ä ö", "kind": "text", "bins": None}
+    table = {
+        "sensitive": [column],
+        "released": [column | {"name": "x"}],
+        "missing": "value",
+        "source": "people.csv",
+        "rows": 7,
+        "sha256": None,
+        "encoding": "codes",
+        "from_data": [],
+    }
     release = MERGED.with_table(table)
     release.to_json(path)
     assert ll.Release.from_json(path).table == table
     assert "confidential" in json.loads(path.read_text())
     assert ll.Release.from_json(path).fingerprint == MERGED.fingerprint
+
+
+ORIGIN = Origin(
+    sensitive=(Column("ill", "boolean"),),
+    released=(Column("age", "integer", Width(10)), Column("day", "date", Calendar("month"))),
+    missing="drop",
+    source="people.csv",
+    rows=7,
+    sha256="0" * 64,
+    encoding="codes",
+    from_data=("age",),
+    escape_formulas=True,
+)
+
+
+def test_a_joint_its_release_and_the_file_carry_one_typed_record(path):
+    joint = COUNTS.with_table(ORIGIN)
+    release = ll.Release.of(joint, MERGED.channel, ll.ALIP(0.5, 0.5))
+    assert release.origin is joint.origin is joint.table is ORIGIN
+    assert release.table == ORIGIN.to_dict()
+    assert release.schema == joint.schema == ORIGIN.schema
+    release.to_json(path)
+    read = ll.Release.from_json(path)
+    assert read.origin == read.joint.origin == ORIGIN
+    assert pickle.loads(pickle.dumps(read)).origin == ORIGIN
+
+
+def test_the_record_is_given_typed_or_as_plain_data():
+    assert MERGED.with_table(ORIGIN.to_dict()).origin == ORIGIN
+    assert MERGED.with_table(ORIGIN).with_table(None).origin is None
+    for wrong in ({"encoding": "values"}, ORIGIN.to_dict() | {"rows": "7"}, {}):
+        with pytest.raises(InvalidInput, match="table's columns in the release are damaged: "):
+            MERGED.with_table(wrong)
 
 
 @pytest.mark.parametrize("value", [5, "x", [1], True])

@@ -9,16 +9,14 @@ import pytest
 
 import lowlift as ll
 from json_schema import faults
-from lowlift import Certificate, InvalidInput, Release, codebook, schemas
+from lowlift import Certificate, InvalidInput, Release, schemas
 from lowlift.codebook import Codebook
 from lowlift.criteria import _BY_NAME, to_dict
 from lowlift.encodings import ENCODINGS
 from lowlift.tables import Calendar, Column, DateEdges, Days, Each, Edges, Width
 from lowlift.tables.columns import KINDS
-from lowlift.workflow import Asked, Options, apply, design, receipts, sanitize
+from lowlift.workflow import Asked, Options, apply, design, read_receipt, sanitize
 from lowlift.workflow.choices import MECHANISMS
-from lowlift.workflow.columns import Spec
-from lowlift.workflow.receipts import read_receipt
 from people import write_people
 
 FILES = Path(__file__).parents[1] / "package" / "files"
@@ -186,13 +184,55 @@ def test_damaged_files_do_not_fit(people, tmp_path, name):
         if place[-1] == "colour":  # where a schema admits no other key, the reader does not either
             (tmp_path / "wrong.json").write_text(json.dumps(wrong))
             with pytest.raises(InvalidInput):
-                read(name, tmp_path / "wrong.json")
+                READERS[name](tmp_path / "wrong.json")
     assert seen > 20
 
 
-def read(name, path):
-    found = READERS[name](path)
-    return Spec.from_dict(found.table) if name == "release" else found
+def places_in(content, place=()):
+    """The way to every value in a file."""
+    yield place
+    if isinstance(content, dict | list):
+        parts = content.items() if isinstance(content, dict) else enumerate(content)
+        for key, value in parts:
+            yield from places_in(value, (*place, key))
+
+
+def replaced(content, place, value):
+    """The content with another value at this place."""
+    if not place:
+        return value
+    copied = copy.copy(content)
+    copied[place[0]] = replaced(content[place[0]], place[1:], value)
+    return copied
+
+
+def refusal(name, path):
+    """What the reader says against a file; nothing where it reads it."""
+    try:
+        READERS[name](path)
+    except InvalidInput as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", schemas.SCHEMAS)
+@pytest.mark.parametrize("encoding", ["codes", "values"])
+def test_what_a_schema_refuses_the_reader_refuses(people, tmp_path, name, encoding):
+    made = published(people, tmp_path, mechanism="random-response", encoding=encoding)
+    content = saved(tmp_path / f"safe.{name}.json")
+    wrong, seen = tmp_path / "wrong.json", 0
+    for place in places_in(content):
+        for value in (None, True, "x", "0", 1.5, -1, [], {}, ["x"], {"x": 1}):
+            changed = replaced(content, place, value)
+            if not faults_of(name, changed):
+                continue
+            seen += 1
+            wrong.write_text(json.dumps(changed))
+            message = refusal(name, wrong)
+            assert message.endswith("."), (place, value)
+            assert "\n" not in message
+            assert not any(repr(label) in message for label in made.release.joint.s_labels)
+    assert seen > 100
 
 
 # --- the schemas and the code cannot drift apart ---------------------------------------------
@@ -210,9 +250,10 @@ def variants(schema, key):
 def test_the_schemas_have_the_keys_that_the_code_writes(people, tmp_path):
     made = published(people, tmp_path)
     release = schemas.load("release")
-    assert keys_of(release) == made.design.release._as_dict().keys()
+    content = saved(tmp_path / "safe.release.json")
+    assert keys_of(release) == content.keys()
     for part in ("audit", "channel"):
-        assert keys_of(release["properties"][part]) == made.design.release._as_dict()[part].keys()
+        assert keys_of(release["properties"][part]) == content[part].keys()
     parts = release["$defs"]
     spec = made.design.spec
     written = spec.to_dict().keys() | {"escape_formulas"}
@@ -222,8 +263,8 @@ def test_the_schemas_have_the_keys_that_the_code_writes(people, tmp_path):
     assert variants(parts["bins"], "bins") == {
         bins.to_dict()["bins"]: set(bins.to_dict()) for bins in BINS
     }
-    assert keys_of(schemas.load("receipt")) == set(receipts._KEYS)
-    assert keys_of(schemas.load("codebook")) == codebook._KEYS
+    for name in ("receipt", "codebook"):
+        assert keys_of(schemas.load(name)) == saved(tmp_path / f"safe.{name}.json").keys()
     assert set(CRITERIA) == set(_BY_NAME)
     expected = {name: set(to_dict(criterion)) for name, criterion in CRITERIA.items()}
     for name in ("release", "codebook"):
@@ -245,6 +286,44 @@ def test_a_schema_says_what_each_key_means_and_admits_no_others(name):
             assert part["required"]
             for key, value in part["properties"].items():
                 assert "description" in value or "$ref" in value, key
+
+
+def test_what_the_schema_of_a_certificate_refuses_its_reader_refuses(tmp_path):
+    content = saved(FILES / "certificate.json")
+    head = {key: content.pop(key) for key in ("format", "version")}
+    release = schemas.load("release")
+    wrong, seen = tmp_path / "wrong.json", 0
+    for place in places_in(content):
+        for value in (None, True, "x", "0", 1.5, -1, [], {}, ["x"]) if place else ():
+            changed = replaced(content, place, value)
+            if any(faults(changed, release["$defs"]["certificate"], release)):
+                seen += 1
+                wrong.write_text(json.dumps(head | changed))
+                with pytest.raises(InvalidInput, match=r"wrong\.json is damaged: .*\.$"):
+                    Certificate.from_json(wrong)
+    assert seen > 30
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("table", "rows"), "8", "table.rows must be a whole number; it is a text."),
+        (("table", "rows"), -1, "table.rows must be at least 0; it is not."),
+        (("table", "sha256"), "x", r"table.sha256 must match ^[0-9a-f]{64}$ or be null; it does"),
+        (("certificate", "scope"), 5, "certificate.scope must be 'partitions' or 'mechanisms'; it"),
+        (("criterion", "epsilon"), "x", "criterion.epsilon must be a number; it is a text."),
+        (("criterion", "name"), "DP", "criterion.name must be 'ALIP' or be 'LIP' or be"),
+        (("channel", "atoms", 0, 1, 0), None, "channel.atoms[0][1][0] must be a whole number; it"),
+        (("audit",), {}, "audit must have 'is_satisfied'; it has not."),
+    ],
+)
+def test_a_release_that_does_not_fit_is_refused_with_the_place(
+    people, tmp_path, place, value, words
+):
+    published(people, tmp_path)
+    changed = replaced(saved(tmp_path / "safe.release.json"), place, value)
+    (tmp_path / "wrong.json").write_text(json.dumps(changed))
+    assert f"wrong.json is damaged: {words}" in refusal("release", tmp_path / "wrong.json")
 
 
 def test_an_unknown_schema_is_refused():

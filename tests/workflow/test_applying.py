@@ -17,11 +17,11 @@ import pytest
 from scipy import stats
 
 import lowlift as ll
+from lowlift.receipts import receipt_path
 from lowlift.tables import AliasTable, Each, Width, alias_draw, open_table, uniform_of
 from lowlift.tables.engines.duckdb import DuckDB
 from lowlift.workflow import Asked, Options, Spec, apply, design, read_key, sanitize, verify
 from lowlift.workflow.keys import new_key, subkey_of
-from lowlift.workflow.receipts import receipt_path
 from people import (
     COUNTS,
     DISEASES,

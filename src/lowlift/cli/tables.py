@@ -223,9 +223,9 @@ def sanitize(
     Exit code 0: all of them are there and verified. Any other: none is.
     """
     from lowlift.cli import screens
+    from lowlift.receipts import receipt_path
     from lowlift.workflow import report_of
     from lowlift.workflow import sanitize as run
-    from lowlift.workflow.receipts import receipt_path
 
     receipt = receipt_path(out)
     parts = ("release.json", "codebook.json", "receipt.json")

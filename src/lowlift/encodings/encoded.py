@@ -5,10 +5,8 @@ import json
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
@@ -16,19 +14,10 @@ from lowlift.encodings.values import MOST_ENTRIES, candidates
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.joint import Label
 from lowlift.release import Release
-from lowlift.tables.schema import ENCODINGS
-
-__all__ = [
-    "Encoded",
-    "default_encoding",
-    "described",
-    "encode",
-    "is_deterministic",
-    "published",
-    "text_of",
-]
-
-Ints: TypeAlias = npt.NDArray[np.int64]
+from lowlift.tables.columns import Column
+from lowlift.tables.formulas import escaped
+from lowlift.tables.outputs import OutputColumn
+from lowlift.tables.schema import ENCODINGS, NO_TABLE, Origin
 
 #: Groups whose texts need more bytes than this in all, and than this in a row, are not written.
 _MOST_TEXT, _MOST_TEXT_PER_ROW = 1 << 28, 1000
@@ -49,6 +38,41 @@ class Encoded:
     def channel(self) -> Channel:
         """From X to what is published."""
         return self.release.channel
+
+    @property
+    def origin(self) -> Origin:
+        """The columns of S and X.
+
+        Raises
+        ------
+        InvalidInput
+            When the release was not designed on a table.
+        """
+        if self.release.origin is None:
+            raise InvalidInput(NO_TABLE, advice="design")
+        return self.release.origin
+
+    @cached_property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        """The columns that are published, with the text of each output; see `origin`."""
+        released, labels = self.origin.released, self.channel.y_labels
+        if self.name == "codes":
+            return (OutputColumn("code", "integer", tuple(str(y) for y in range(len(labels)))),)
+        found: tuple[OutputColumn, ...]
+        if self.name == "groups":
+            name = "+".join(column.name for column in released)
+            found = (OutputColumn(name, "text", self.texts),)
+        else:
+            parts = [label if isinstance(label, tuple) else (label,) for label in labels]
+            found = tuple(
+                OutputColumn(
+                    column.name,
+                    column.output_kind,
+                    tuple(_published_text(column, part[k]) for part in parts),
+                )
+                for k, column in enumerate(released)
+            )
+        return tuple(map(escaped, found)) if self.origin.escape_formulas else found
 
     @property
     def nmi(self) -> float:
@@ -107,6 +131,12 @@ def text_of(label: Label) -> str:
     if isinstance(label, tuple):
         return f"({', '.join(map(text_of, label))})"
     return json.dumps(label)
+
+
+def _published_text(column: Column, label: Label) -> str | None:
+    if label is None or column.output_kind == "text":
+        return None if label is None else str(label)
+    return column.text_of(label)
 
 
 def _group_text(label: Label) -> str:
@@ -239,16 +269,18 @@ def published(release: Release) -> Encoded:
     >>> from lowlift import Joint, MaxLift
     >>> joint = Joint.from_counts([[1, 2, 4], [2, 1, 4]], x_labels="abc")
     >>> merged = Release.of(joint, Channel.from_blocks(joint, [[0, 1], [2]]), MaxLift(0.0))
-    >>> values = encode(merged, "values").release.with_table({"encoding": "values"})
+    >>> columns = [Column("ill", "boolean")], [Column("ward", "text")]
+    >>> origin = Origin(*map(tuple, columns), "value", "people.csv", 14, None, "values")
+    >>> values = encode(merged, "values").release.with_table(origin)
     >>> published(values).channel is values.channel
     True
     """
-    name = None if release.table is None else release.table.get("encoding")
-    if not isinstance(name, str):
+    if release.origin is None:
         raise InvalidInput(
             "a release must say its encoding; this one was not designed on a table. "
             "Use encode(release, name)."
         )
+    name = release.origin.encoding
     if name != "values" or not release.is_encoded:
         return encode(release, name)
     if not set(release.channel.y_labels) <= set(release.joint.x_labels):
@@ -266,12 +298,12 @@ def described(release: Release) -> Encoded:
     A release of no table is described in its default encoding, and so is one that cannot be
     published as values.
     """
-    said = None if release.table is None else release.table.get("encoding")
+    said = "" if release.origin is None else release.origin.encoding
     if said and release.audit.is_satisfied:
         with contextlib.suppress(*(() if release.is_encoded else (InvalidInput, BoundViolated))):
             return published(release)
-    is_known = said in ENCODINGS and release.is_encoded
-    return Encoded(str(said) if is_known else default_encoding(release), release)
+    is_known = said and release.is_encoded
+    return Encoded(said if is_known else default_encoding(release), release)
 
 
 def _refuse_broken(release: Release) -> None:
@@ -304,7 +336,6 @@ def _release_values(release: Release) -> Release:
             return replace(
                 verdict,
                 partition=release.partition,
-                table=release.table,
                 is_encoded=True,
                 certificate=_certificate(release.certificate, verdict.audit.nmi),
             )

@@ -2,20 +2,14 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion
 from lowlift.exact import largest_remainders
 from lowlift.joint import Joint
-
-__all__ = ["MOST_ENTRIES", "candidates"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: The channel of `values` has one entry per pair of symbols that share an output.
 MOST_ENTRIES = 1 << 21

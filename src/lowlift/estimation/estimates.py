@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.channel import Channel
 from lowlift.confidence import check_level, clopper_pearson
 from lowlift.deadline import Deadline
@@ -14,12 +15,6 @@ from lowlift.errors import InvalidInput
 from lowlift.estimation.likelihood import SOLVED, likely_parts
 from lowlift.estimation.ranges import ROUNDING, Ends
 from lowlift.joint import Label
-
-__all__ = ["Block", "Estimate", "estimate"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 #: More symbols with rows of their own would take minutes and gigabytes.
 MOST_BLOCKS = 2000

@@ -2,18 +2,12 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.deadline import Deadline
-
-__all__ = ["AT_LEAST", "RANK", "SOLVED", "likely_parts", "sparse_or_dense"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 #: The gap, in nats a row, at which the likelihood counts as largest, and at which to stop.
 SOLVED, _TARGET = 1e-9, 1e-12

@@ -1,17 +1,12 @@
 """The least and the largest P(x) for which every share of an output lies in its interval."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift.arrays import Floats, Ints
 from lowlift.deadline import Deadline
 from lowlift.estimation.likelihood import AT_LEAST, RANK, sparse_or_dense
-
-__all__ = ["ROUNDING", "Ends"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 #: Taken off both ends of an interval for rounding, per unit of the multipliers' sum.
 ROUNDING = 1e-12

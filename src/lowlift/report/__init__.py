@@ -6,16 +6,14 @@ in ``templates/sections.html``, which other pages use too. `public` says what ma
 
 from lowlift.figures.page import Table
 from lowlift.report.public import Public
-from lowlift.report.records import Limit, Number, Origin, Point, Publication, Verdict
+from lowlift.report.records import Limit, Number, Point, Verdict
 from lowlift.report.report import Report, page
 
 __all__ = [
     "Limit",
     "Number",
-    "Origin",
     "Point",
     "Public",
-    "Publication",
     "Report",
     "Table",
     "Verdict",

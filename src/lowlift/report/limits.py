@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from lowlift.report.records import Limit, Publication
+from lowlift.receipts import Receipt
+from lowlift.report.records import Limit
 from lowlift.rounding import ceiling, floor
 from lowlift.wording import capital, counted, joined
 
@@ -71,12 +72,12 @@ def limits_of(report: "Report") -> tuple[Limit, ...]:
     return tuple(sorted([*found, *_NEVER], key=lambda limit: not limit.is_warning))
 
 
-def public_limits(publication: Publication | None) -> tuple[Limit, ...]:
+def public_limits(publication: Receipt | None) -> tuple[Limit, ...]:
     """Return what is not promised, without any number of the table."""
     return (*_of_publication(publication, is_public=True), _SAMPLE, *_NEVER)
 
 
-def _of_publication(publication: Publication | None, is_public: bool = False) -> list[Limit]:
+def _of_publication(publication: Receipt | None, is_public: bool = False) -> list[Limit]:
     if publication is None:
         return []
     outside = publication.outside_the_guarantee

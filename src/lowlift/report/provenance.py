@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowlift.report.records import Number, Origin, Publication
+from lowlift.receipts import Receipt
+from lowlift.report.records import Number
+from lowlift.tables import Origin
 from lowlift.version import __version__
 from lowlift.wording import joined
 
@@ -47,7 +49,7 @@ def public_provenance(report: "Report") -> tuple[Number, ...]:
         found.append(Number("Mechanism", report.mechanism or "not said"))
         found.append(Number("Published as", report.encoded.name))
     if report.origin is not None:
-        found.append(Number("Columns published", joined(report.origin.released)))
+        found.append(Number("Columns published", joined(report.origin.schema.released)))
     if publication is not None:
         if "://" in publication.output:  # which names a host
             publication = replace(publication, output="a table of a database")
@@ -61,15 +63,15 @@ def _bound(report: "Report") -> Number:
 
 def _of_origin(origin: Origin) -> list[Number]:
     return [
-        Number("Sensitive columns (S)", joined(origin.sensitive)),
-        Number("Released columns (X)", joined(origin.released)),
-        Number("Designed on" if origin.sha256 else "Table", origin.name, f"{origin.rows:,} rows"),
+        Number("Sensitive columns (S)", joined(origin.schema.sensitive)),
+        Number("Released columns (X)", joined(origin.schema.released)),
+        Number("Designed on" if origin.sha256 else "Table", origin.source, f"{origin.rows:,} rows"),
         Number("SHA-256 of that table", origin.sha256 or "not a file"),
         Number("Missing values", _MISSING.get(origin.missing, origin.missing)),
     ]
 
 
-def _of_publication(publication: Publication) -> list[Number]:
+def _of_publication(publication: Receipt) -> list[Number]:
     left = f"{publication.dropped:,} with missing values, {publication.unseen:,} unseen left out"
     rows = f"{publication.rows_in:,} in, {publication.rows_out:,} out"
     return [
@@ -80,7 +82,7 @@ def _of_publication(publication: Publication) -> list[Number]:
     ]
 
 
-def _of_output(publication: Publication) -> list[Number]:
+def _of_output(publication: Receipt) -> list[Number]:
     word = publication.draws.partition(":")[0]
     found = [
         Number("Published file", publication.output),
@@ -92,7 +94,7 @@ def _of_output(publication: Publication) -> list[Number]:
     return found
 
 
-def _of_software(made_at: str, publication: Publication | None) -> list[Number]:
+def _of_software(made_at: str, publication: Receipt | None) -> list[Number]:
     versions = f"lowlift {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
     found = [Number("Report made", made_at), Number("By", versions)]
     if publication is not None:

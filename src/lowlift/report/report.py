@@ -26,13 +26,15 @@ from lowlift.figures.page import Table, render
 from lowlift.figures.tradeoffs import curve_panels
 from lowlift.guarantees import ends_of, promise_in_full, stopped_note
 from lowlift.measures import bayes_vulnerability
+from lowlift.receipts import Receipt
 from lowlift.report import lifts, limits, outputs, tradeoffs
 from lowlift.report.notions import notions
 from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
-from lowlift.report.records import Limit, Number, Origin, Point, Publication, Verdict
+from lowlift.report.records import Limit, Number, Point, Verdict
 from lowlift.report.verdicts import curve_verdict, verdict_of
 from lowlift.rounding import percent_at_most
+from lowlift.tables import Origin
 from lowlift.wording import percent
 
 
@@ -95,7 +97,7 @@ class Report:
     columns: tuple[tuple[str, Audit], ...] = ()
     intervals: LiftIntervals | None = None
     origin: Origin | None = None
-    publication: Publication | None = None
+    publication: Receipt | None = None
     points: Sequence[Point] = ()
     is_curve: bool = False
     round_to: float = 0.01
@@ -147,7 +149,7 @@ class Report:
     @property
     def title(self) -> str:
         """What the report is about, in a line."""
-        names = ", ".join(self.origin.released) if self.origin else "X"
+        names = ", ".join(self.origin.schema.released) if self.origin else "X"
         what = "Release of" if self.is_release else "Trade-off of" if self.is_curve else "Audit of"
         return f"{what} {names}"
 

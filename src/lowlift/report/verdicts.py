@@ -69,7 +69,7 @@ def verdict_of(report: "Report", *, is_public: bool = False) -> Verdict:
 
 
 def _columns(report: "Report") -> str:
-    return joined(report.origin.released) if report.origin else "X"
+    return joined(report.origin.schema.released) if report.origin else "X"
 
 
 def _broken_by(audit: Audit) -> str:

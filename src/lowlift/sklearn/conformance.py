@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from lowlift.sklearn.privatizer import MERGING, LiftPrivatizer
-
-__all__ = ["expected_failed_checks"]
+from lowlift.sklearn.parameters import MERGING
+from lowlift.sklearn.privatizer import LiftPrivatizer
 
 _TEXTS = "it subtracts one output from another, and released values are texts"
 _DRAWS = "each row has a draw of its own, and a seed gives the draws by position"

@@ -1,21 +1,18 @@
-"""Arrays, pandas and polars frames: to tables that an engine reads, and back to what came in."""
+"""X as a frame that an engine reads: the symbols of its rows, and outputs as an array."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
+from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
-from lowlift.tables import Column, OutputColumn, Table
-from lowlift.tables.frames import framed
-
-__all__ = ["Frame", "array_of", "built", "library_of", "target_of"]
-
-Ints: TypeAlias = npt.NDArray[np.int64]
+from lowlift.joint import Label
+from lowlift.tables import Column, Counts, Each, Origin, OutputColumn, open_table
 
 #: Whole numbers that a float holds exactly.
 _EXACT = 1 << 53
@@ -23,81 +20,8 @@ _EXACT = 1 << 53
 _EMPTY = {"text": "string", "integer": "Int64", "real": "float64", "boolean": "boolean"}
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """The rows of X: a pandas or polars frame, whose columns have these names.
-
-    Parameters
-    ----------
-    value
-        The frame.
-    names
-        Its columns, in order.
-    library
-        What X was: "pandas", "polars" or "array".
-    """
-
-    value: Any
-    names: tuple[str, ...]
-    library: str
-
-    @property
-    def is_polars(self) -> bool:
-        """Whether the frame is one of polars."""
-        return self.library == "polars"
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    @property
-    def dtypes(self) -> dict[str, Any]:
-        """The type of each column."""
-        return dict(zip(self.names, self.value.dtypes, strict=True))
-
-    def select(self, names: Iterable[str]) -> "Frame":
-        """Return these columns."""
-        chosen = tuple(names)
-        return Frame(self.value[list(chosen)], chosen, self.library)
-
-    def join(self, name: str, values: npt.NDArray[Any]) -> "Frame":
-        """Return the frame with one more column, row by row."""
-        if self.is_polars:
-            import polars as pl
-
-            value = self.value.with_columns(pl.Series(name, values.tolist()))
-        else:
-            value = self.value.assign(**{name: pd.Series(values, self.value.index).infer_objects()})
-        return Frame(value, (*self.names, name), self.library)
-
-    def of_kinds(self, columns: Sequence[Column]) -> "Frame":
-        """Give columns of objects that are all missing the kind that they had at fit."""
-        if self.is_polars:
-            return self
-        kinds = {column.name: _EMPTY.get(column.kind) for column in columns}
-        empty = {
-            name: kind
-            for name, kind in kinds.items()
-            if kind and self.value[name].dtype == object and self.value[name].isna().all()
-        }
-        return Frame(self.value.astype(empty), self.names, self.library) if empty else self
-
-    def check_names(self, table: Table) -> None:
-        """Refuse names that the table's engine cannot tell apart."""
-        if tuple(table.kinds) != self.names:
-            raise InvalidInput(
-                "columns of X must have different names, upper and lower case being the same; "
-                "some have not. Rename them."
-            )
-
-
 def library_of(x: Any) -> str:
-    """Return "pandas" or "polars" for a frame with named columns, else "array".
-
-    Raises
-    ------
-    InvalidInput
-        For a polars LazyFrame or an Arrow table.
-    """
+    """Return "pandas" or "polars" for a frame with named columns, else "array"."""
     kind = type(x)
     library = kind.__module__.partition(".")[0]
     if library == "pyarrow":
@@ -112,25 +36,26 @@ def library_of(x: Any) -> str:
     return "polars" if library == "polars" and kind.__name__ == "DataFrame" else "array"
 
 
-def array_of(x: Any, checked: Any, names: Sequence[str]) -> Frame:
+def frame_of(x: Any, checked: Any, names: Sequence[str]) -> pd.DataFrame:
     """Return the rows of an array that was checked; columns get these names and their own types."""
-    values = checked
-    if isinstance(x, list | tuple) and values.dtype.kind == "U":
-        values = np.array(x, dtype=object)  # NumPy makes texts of the numbers in a list
-    if not isinstance(values, pd.DataFrame):
-        values = pd.DataFrame(values)
-    return Frame(values.set_axis(list(names), axis=1).infer_objects(), tuple(names), "array")
+    if isinstance(x, list | tuple) and checked.dtype.kind == "U":
+        checked = np.array(x, dtype=object)  # NumPy makes texts of the numbers in a list
+    return pd.DataFrame(checked).set_axis(list(names), axis=1).infer_objects()
+
+
+def with_column(frame: Any, name: str, values: npt.NDArray[Any]) -> Any:
+    """Return a pandas or polars frame with one more column, row by row."""
+    if isinstance(frame, pd.DataFrame):
+        return frame.assign(**{name: pd.Series(values, frame.index).infer_objects()})
+    import polars as pl
+
+    return frame.with_columns(pl.Series(name, values.tolist()))
 
 
 def target_of(x: Any, values: Any, name: str) -> npt.NDArray[Any]:
     """Return the sensitive value of each row, given beside X.
 
     Classes written as whole floats become whole numbers, as everywhere in scikit-learn.
-
-    Raises
-    ------
-    ValueError
-        For another length than X, more than one column, or a NaN.
     """
     check_consistent_length(x, values)
     found: npt.NDArray[Any] = column_or_1d(values, warn=True)
@@ -142,24 +67,58 @@ def target_of(x: Any, values: Any, name: str) -> npt.NDArray[Any]:
     return found
 
 
-def built(
-    columns: Sequence[OutputColumn],
-    drawn: Ints,
-    library: str,
-    *,
-    index: Any = None,
-    dtypes: Mapping[str, Any] | None = None,
-) -> Any:
-    """Return what is published for the outputs drawn: an array, or a frame with these types."""
-    if library in {"pandas", "polars"}:
-        return framed(columns, drawn, library, dtypes=dtypes, index=index)
-    values = [list(column.values) for column in columns]
+def _symbols(frame: Any, origin: Origin, sensitive: Sequence[Column]) -> list[tuple[Label, ...]]:
+    """Return the labels of each row in some columns of S and in X: counted row by row."""
+    columns = (*sensitive, *origin.released)
+    rows = frame[[column.name for column in columns]]
+    if isinstance(rows, pd.DataFrame):
+        empty = [c for c in columns if rows[c.name].dtype == object and rows[c.name].isna().all()]
+        rows = rows.astype({c.name: _EMPTY[c.kind] for c in empty if c.kind in _EMPTY})
+    number = "row"
+    while number in {column.name.casefold() for column in columns}:
+        number += "_"
+    with open_table(with_column(rows, number, np.arange(len(rows)))) as table:
+        table.check_columns(columns)
+        if origin.missing == "error":
+            table.count(columns, missing="error")
+        counts = table.count([Column(number, "integer", Each()), *columns], most=len(rows))
+    if len(counts.symbols) != len(rows):
+        raise InvalidInput("a table must not change while it is read; X did.")
+    return [symbol[1:] for symbol in counts.symbols]
+
+
+def numbers_of(
+    frame: Any, encoded: Encoded, sensitive: Sequence[Column], unseen: str
+) -> tuple[npt.NDArray[np.int64], Counts]:
+    """Return the number of each row's symbol of X, and the counts of some columns of S by X.
+
+    An unseen symbol stands for the most common one, unless `unseen` is "error".
+    """
+    joint, start = encoded.release.joint, len(sensitive)
+    rows = _symbols(frame, encoded.origin, sensitive)
+    labels = [x if isinstance(x, tuple) else (x,) for x in joint.x_labels]
+    places = {label: x for x, label in enumerate(labels)}
+    numbers = np.array([places.get(row[start:], -1) for row in rows], np.int64)
+    missing = int((numbers < 0).sum())
+    if missing and unseen == "error":
+        raise InvalidInput(
+            f"every combination of values must have been seen at fit; {missing} of {len(rows)} "
+            "rows have an unseen one. Fit on a table that has them, use wider bins, or set "
+            "unseen='most_common'."
+        )
+    numbers[numbers < 0] = int(np.argmax(np.array(joint.counts, dtype=object).sum(axis=0)))
+    pairs = zip(rows, numbers.tolist(), strict=True)
+    counted = Counter((*row[:start], *labels[x]) for row, x in pairs)
+    columns = (*sensitive, *encoded.origin.released)
+    return numbers, Counts(columns, list(counted), list(counted.values()), len(rows), 0)
+
+
+def array_of(columns: Sequence[OutputColumn], drawn: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Return what is published for the outputs drawn; numbers or bools if there is nothing else."""
     kinds = {column.kind for column in columns}
-    is_whole = len(kinds) == 1 and not any(None in some for some in values)
-    dtype = {"integer": np.int64, "boolean": np.bool_}.get(kinds.pop()) if is_whole else None
-    out: npt.NDArray[Any] = np.empty((len(drawn), len(columns)), dtype or object)
-    for k, some in enumerate(values):
-        published: npt.NDArray[Any] = np.empty(len(some), dtype or object)
-        published[:] = some
-        out[:, k] = published[drawn]
-    return out
+    is_plain = len(kinds) == 1 and not any(None in column.texts for column in columns)
+    dtype = {"integer": np.int64, "boolean": np.bool_}.get(kinds.pop()) if is_plain else None
+    values: npt.NDArray[Any] = np.empty((len(columns[0].texts), len(columns)), dtype or object)
+    for k, column in enumerate(columns):
+        values[:, k] = column.values  # noqa: PD011 (no pandas)
+    return values[drawn]

@@ -15,35 +15,21 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lowlift.arguments import check_choice
-from lowlift.criteria import BuiltIn, Criterion, check_criterion
-from lowlift.encodings import ENCODINGS
+from lowlift.criteria import Criterion
+from lowlift.encodings import Encoded
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
-from lowlift.sklearn.declared import (
-    declared_bins,
-    names_of,
-    seed_of,
-)
-from lowlift.sklearn.frames import Frame, array_of, built, library_of, target_of
-from lowlift.sklearn.symbols import Read, broken_here, read_rows, replace_unseen
-from lowlift.tables import Bins, Column, open_table
-from lowlift.workflow import MECHANISMS, Asked, Spec, design
-from lowlift.workflow.applying import output_columns
-
-__all__ = ["MERGING", "LiftPrivatizer"]
+from lowlift.sklearn import frames
+from lowlift.sklearn.parameters import MERGING, check_parameters, replaced, schema_of, seed_of
+from lowlift.tables import Column, Counts, open_table
+from lowlift.tables.frames import dtypes_of, framed, published_type
+from lowlift.tables.schema import column_names
+from lowlift.workflow import design_counted
+from lowlift.workflow.bounds import broken_words, first_broken
+from lowlift.workflow.columns import count
 
 _TARGET, _BESIDE = "y", "sensitive_features"
-#: Mechanisms whose Y is a function of X; with the encodings codes and groups nothing is drawn.
-MERGING = ("watchdog", "subset-merging", "optimal-merging")
 #: How scikit-learn is to check arrays: values of any type, some missing.
 _ARRAYS: Mapping[str, Any] = {"dtype": None, "ensure_all_finite": False}
-_CHOICES: Mapping[str, Sequence[str]] = {
-    "mechanism": MECHANISMS,
-    "encoding": ENCODINGS,
-    "missing": ("value", "error"),
-    "unseen": ("error", "most_common"),
-    "on_violation": ("raise", "warn", "ignore"),
-}
 
 
 class LiftPrivatizer(TransformerMixin, BaseEstimator):
@@ -127,9 +113,11 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
     release_: Any
     encoded_: Any
     audit_: Any
+    leakage_: Any
+    nmi_: float
+    share_changed_: float
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
-    _spec: Spec
     _dtypes: dict[str, Any]
     _library: str
 
@@ -173,7 +161,7 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         if nested:
             changed = {name.removeprefix(prefix): value for name, value in nested.items()}
             criterion = params.get("criterion", self.criterion)
-            params["criterion"] = _replaced(criterion, changed)
+            params["criterion"] = replaced(criterion, changed)
         super().set_params(**params)
         return self
 
@@ -208,15 +196,29 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         BoundViolated
             When no release of that encoding satisfies the bound.
         """
-        criterion = self._checked()
-        rows = self._rows(X, reset=True)
-        frame, sensitive = self._with_sensitive(rows, X, y, sensitive_features)
-        released = self._released(rows, sensitive)
-        asked = Asked(sensitive, released, missing=self.missing)
-        frame = frame.select((*sensitive, *released))
-        made = design(
-            frame.value,
-            replace(asked, bins=self._bins(frame, asked)),
+        check_parameters(self)
+        criterion: Any = self.criterion
+        frame, library = self._frame(X, reset=True)
+        frame, sensitive = self._with_sensitive(frame, X, y, sensitive_features)
+        names = tuple(map(str, frame.columns))
+        released = (
+            [name for name in names if name not in sensitive]
+            if self.columns is None
+            else column_names(self.columns, "columns")
+        )
+        names = tuple(name for name in names if name in {*sensitive, *released})
+        frame = frame[list(names)]
+        with open_table(frame) as table:
+            if tuple(table.kinds) != names:
+                raise InvalidInput(
+                    "columns of X must have different names, upper and lower case being the same; "
+                    "some have not. Rename them."
+                )
+            schema = schema_of(sensitive, released, self.bins, self.missing, table.kinds)
+            joint, _ = count(table, schema)
+        made = design_counted(
+            joint,
+            joint.origin,
             criterion,
             mechanism=self.mechanism,
             encoding=self.encoding,
@@ -228,11 +230,13 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
                 "Use ALIP, LIP, LDP or AlphaLift, which protect each of them."
             )
         self.release_, self.encoded_ = made.release, made.encoded
-        self.audit_ = made.encoded.release.audit
-        self._spec, self._library = made.spec, frame.library
+        self.audit_, self._library = made.release.audit, library
+        self.leakage_, self.nmi_ = self.audit_.leakage, self.audit_.nmi
+        self.share_changed_ = made.encoded.share_changed
+        dtypes = dtypes_of(frame, "polars" if library == "polars" else "pandas")
         self._dtypes = {
-            column.name: frame.dtypes[column.name]
-            for column in made.spec.released
+            output.name: published_type(dtypes[output.name], output)
+            for output, column in zip(made.encoded.columns, made.spec.released, strict=False)
             if made.encoded.name == "values" and column.output_kind == column.kind
         }
         return self
@@ -257,25 +261,21 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
             When S is in X, the bound does not hold there, and `on_violation` is "raise".
         """
         check_is_fitted(self)
-        self._checked()
-        rows = self._rows(X, reset=False)
-        read = read_rows(rows, self._spec, self._sensitive_in(rows))
-        if self.unseen == "most_common":
-            read = replace_unseen(read, self.release_.joint)
-        numbers = read.numbers(self.release_.joint)
-        if read.sensitive:
-            self._check_here(read)
-        drawn = self.encoded_.release.sample_indices(numbers, seed_of(self.random_state))
+        check_parameters(self)
+        frame, library = self._frame(X, reset=False)
+        sensitive = self._sensitive_in(frame)
+        numbers, counts = frames.numbers_of(frame, self.encoded_, sensitive, self.unseen)
+        if sensitive:
+            self._check_here(counts)
+        drawn = self.release_.sample_indices(numbers, seed_of(self.random_state))
         asked = getattr(self, "_sklearn_output_config", {}).get("transform")
-        library = asked or get_config()["transform_output"]
-        library = rows.library if library == "default" else library
-        return built(
-            output_columns(self.encoded_, self._spec),
-            drawn,
-            library,
-            index=getattr(X, "index", None) if rows.library != "polars" else None,
-            dtypes=self._dtypes if library == self._library else None,
-        )
+        wanted = asked or get_config()["transform_output"]
+        wanted = library if wanted == "default" else wanted
+        if wanted not in {"pandas", "polars"}:
+            return frames.array_of(self.encoded_.columns, drawn)
+        index = getattr(X, "index", None) if library != "polars" else None
+        dtypes = self._dtypes if wanted == self._library else None
+        return framed(self.encoded_.columns, drawn, wanted, index=index, dtypes=dtypes)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return the names of the released columns.
@@ -295,30 +295,12 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
                 "input_features should have length equal to number of features "
                 f"({len(known)}), got {len(given)}"
             )
-        named = dict(zip(known, given, strict=True))
-        released = tuple(
-            replace(column, name=str(named[column.name])) for column in self._spec.released
-        )
-        made = output_columns(self.encoded_, replace(self._spec, released=released))
+        named = dict(zip(known, map(str, given), strict=True))
+        origin = self.encoded_.origin
+        renamed = tuple(replace(column, name=named[column.name]) for column in origin.released)
+        release = self.release_.with_table(replace(origin, released=renamed))
+        made = Encoded(self.encoded_.name, release).columns
         return np.array([column.name for column in made], dtype=object)
-
-    @property
-    def leakage_(self) -> Any:
-        """The leakages of what is published, below and above, in nats."""
-        check_is_fitted(self)
-        return self.audit_.leakage
-
-    @property
-    def nmi_(self) -> float:
-        """I(X;Y) / H(X) of what is published."""
-        check_is_fitted(self)
-        return float(self.encoded_.nmi)
-
-    @property
-    def share_changed_(self) -> float:
-        """The expected share of rows whose released values are not their own."""
-        check_is_fitted(self)
-        return float(self.encoded_.share_changed)
 
     @property
     def _is_target(self) -> bool:
@@ -333,47 +315,37 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return tuple(f"x{k}" for k in range(self.n_features_in_)) if names is None else tuple(names)
 
-    def _checked(self) -> Criterion:
-        for name, choices in _CHOICES.items():
-            check_choice(getattr(self, name), name, choices)
-        seed_of(self.random_state)
-        criterion: Any = self.criterion
-        check_criterion(criterion)
-        return criterion  # type: ignore[no-any-return]
-
-    def _rows(self, X: Any, *, reset: bool) -> Frame:
-        """Return the rows of X; refuse other columns than at fit, the sensitive ones aside."""
-        library = library_of(X)
+    def _frame(self, X: Any, *, reset: bool) -> tuple[Any, str]:
+        """Return X as a frame, and what it was; refuse other columns than at fit, S aside."""
+        library = frames.library_of(X)
         if library == "array":
             is_frame = hasattr(X, "columns")  # its names are no texts: like an array it has none
             checked = validate_data(
                 self, X, reset=reset, skip_check_array=is_frame, **({} if is_frame else _ARRAYS)
             )
-            return array_of(X, checked, self._names_in)
+            return frames.frame_of(X, checked, self._names_in), library
         names = tuple(map(str, X.columns))
         if reset or not self._differs_in_sensitive(names):
             # Not every pair of versions of scikit-learn and polars lets it read the names of X.
             named = pd.DataFrame(columns=list(names))
             validate_data(self, named, reset=reset, skip_check_array=True)
-        return Frame(X, names, library)
+        return X, library
 
     def _differs_in_sensitive(self, names: Sequence[str]) -> bool:
         """Tell whether these are the columns of fit, in order, but for some of S."""
         if not (self._has_columns and hasattr(self, "feature_names_in_")):
             return False
-        hidden = {column.name for column in self._spec.sensitive} - set(names)
+        hidden = set(self.release_.schema.sensitive) - set(names)
         return list(names) == [name for name in self.feature_names_in_ if name not in hidden]
 
-    def _with_sensitive(
-        self, rows: Frame, X: Any, y: Any, beside: Any
-    ) -> tuple[Frame, tuple[str, ...]]:
-        """Return the rows with S among the columns, and its names."""
+    def _with_sensitive(self, frame: Any, X: Any, y: Any, beside: Any) -> tuple[Any, list[str]]:
+        """Return the frame with S among the columns, and its names."""
         if self._has_columns:
             if beside is not None:
                 raise InvalidInput(
                     "sensitive_features must be left out when sensitive names columns of X."
                 )
-            return rows, names_of(self.sensitive, rows.names, "sensitive columns")
+            return frame, column_names(self.sensitive, "sensitive")
         name, values = (_TARGET, y) if self._is_target else (_BESIDE, beside)
         if values is None:
             raise InvalidInput(
@@ -382,60 +354,28 @@ class LiftPrivatizer(TransformerMixin, BaseEstimator):
                 else "fit must know S; it does not. Name columns of X (sensitive=[...]), the "
                 "target (sensitive='y'), or pass sensitive_features to fit."
             )
-        if name in rows.names:
+        if name in frame.columns:
             raise InvalidInput(
                 f"X must not have a column {name!r} when S is given beside it. Write "
                 f"sensitive=[{name!r}] if the column is meant, or rename it."
             )
-        return rows.join(name, target_of(X, values, name)), (name,)
+        return frames.with_column(frame, name, frames.target_of(X, values, name)), [name]
 
-    def _released(self, rows: Frame, sensitive: Sequence[str]) -> tuple[str, ...]:
-        if self.columns is not None:
-            return names_of(self.columns, rows.names, "released columns")
-        return tuple(name for name in rows.names if name not in sensitive)
-
-    def _bins(self, frame: Frame, asked: Asked) -> dict[str, Bins]:
-        with open_table(frame.value) as table:
-            frame.check_names(table)
-            return declared_bins(self.bins, table.kinds, asked.sensitive, asked.released)
-
-    def _sensitive_in(self, rows: Frame) -> tuple[Column, ...]:
+    def _sensitive_in(self, frame: Any) -> tuple[Column, ...]:
         """Return the sensitive columns that are there to be checked."""
         if not self._has_columns or self.on_violation == "ignore":
             return ()
-        return tuple(column for column in self._spec.sensitive if column.name in rows.names)
+        return tuple(c for c in self.encoded_.origin.sensitive if c.name in frame.columns)
 
-    def _check_here(self, read: Read) -> None:
+    def _check_here(self, counts: Counts) -> None:
         """Audit the channel under the counts of this table."""
-        found = broken_here(read, self._spec, self.encoded_)
+        found = first_broken(counts, self.encoded_)
         if found is None:
             return
-        fault = (
-            f"on this table the release does not satisfy {self.encoded_.release.criterion}: "
-            f"{len(found.violations)} of {found.channel.n_y} outputs break it (leakage "
-            f"{found.leakage.lower:.4f} below, {found.leakage.upper:.4f} above)."
-        )
         if self.on_violation == "warn":
-            warnings.warn(f"{fault} Do not publish it.", LowliftWarning, stacklevel=4)
+            warnings.warn(f"{broken_words(found)} Do not publish it.", LowliftWarning, stacklevel=4)
             return
         raise BoundViolated(
-            f"{fault} Nothing was released. Fit on this table to publish it; where nothing is "
-            "published, as in cross-validation, set on_violation='warn'."
+            f"{broken_words(found)} Nothing was released. Fit on this table to publish it; where "
+            "nothing is published, as in cross-validation, set on_violation='warn'."
         )
-
-
-def _replaced(criterion: Any, changed: dict[str, Any]) -> Any:
-    """Return a criterion with other parameters; the one given stays as it is."""
-    if not isinstance(criterion, BuiltIn):
-        raise InvalidInput(
-            "criterion must be a built-in criterion to have its parameters set by name; got "
-            f"{type(criterion).__name__}. Set criterion itself."
-        )
-    names = criterion.parameters()
-    for name in changed:
-        if name not in names:
-            raise InvalidInput(
-                f"{type(criterion).__name__} must be given one of its own parameters "
-                f"({', '.join(names)}); got {name!r}."
-            )
-    return replace(criterion, **changed)  # type: ignore[type-var]

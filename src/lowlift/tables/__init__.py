@@ -12,7 +12,7 @@ from lowlift.tables.date_bins import Calendar, DateEdges, Days
 from lowlift.tables.draws import Draw
 from lowlift.tables.joints import read_joint
 from lowlift.tables.outputs import Applied, Output, OutputColumn
-from lowlift.tables.schema import Schema, Spec
+from lowlift.tables.schema import Origin, Schema, Spec
 from lowlift.tables.staging import ReadBack, Staged, read_back
 from lowlift.tables.table import Table, open_table
 
@@ -28,6 +28,7 @@ __all__ = [
     "Draw",
     "Each",
     "Edges",
+    "Origin",
     "Output",
     "OutputColumn",
     "Quantiles",

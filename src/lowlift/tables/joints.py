@@ -72,5 +72,5 @@ def read_joint(
         counts = table.count(columns, missing=schema.missing)
         size = len(schema.sensitive)
         found = table.found(schema, columns[:size], columns[size:], counts.rows)
-        found = replace(found, encoding=schema.encoding or "values")
+        found = replace(found, encoding=found.encoding or "values")
         return counts.joint(size).with_table(found)

@@ -1,20 +1,20 @@
 """Which columns of a table are sensitive, which are released, and how their values are read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Self
 
 from lowlift.arguments import check_choice
 from lowlift.errors import InvalidInput
 from lowlift.files import refuse_unknown
+from lowlift.schemas import check
 from lowlift.tables.bins import Bins, as_bins_by_name, bins_from_dict
 from lowlift.tables.columns import MISSING, Column
 
-__all__ = ["ENCODINGS", "Schema", "Spec", "column_names"]
-
 #: How a released value can be written.
 ENCODINGS = ("codes", "groups", "values")
+NO_TABLE = "this release was not designed on a table, so its columns are not known."
 
 
 def column_names(given: Any, parameter: str) -> list[str]:
@@ -136,8 +136,11 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class Spec:
-    """The columns as they were found, with the table's name, rows and hash; kept in a release."""
+class Origin:
+    """Where a joint was counted: the columns as they were found, and which table it was.
+
+    A joint and its releases carry it, and so does the file of a release.
+    """
 
     sensitive: tuple[Column, ...]
     released: tuple[Column, ...]
@@ -153,13 +156,17 @@ class Spec:
     escape_formulas: bool = False
 
     @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of S, then those of X."""
+        return (*self.sensitive, *self.released)
+
+    @property
     def schema(self) -> Schema:
-        """The same columns as a schema; quantiles of the data are edges in it."""
-        columns = (*self.sensitive, *self.released)
+        """The schema by which another table is read the same way: quantiles are edges in it."""
         return Schema(
             tuple(column.name for column in self.sensitive),
             tuple(column.name for column in self.released),
-            {column.name: column.bins for column in columns if column.bins is not None},
+            {column.name: column.bins for column in self.columns if column.bins is not None},
             self.missing,
             self.escape_formulas,
             self.encoding or None,
@@ -167,19 +174,14 @@ class Spec:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for a file."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        for side in ("sensitive", "released"):
+            found[side] = [column.to_dict() for column in found[side]]
+        found["from_data"] = list(self.from_data)
         # Written only where it says something: other files stay as earlier versions read them.
-        escaped = {"escape_formulas": True} if self.escape_formulas else {}
-        return {
-            "sensitive": [column.to_dict() for column in self.sensitive],
-            "released": [column.to_dict() for column in self.released],
-            "missing": self.missing,
-            "source": self.source,
-            "rows": self.rows,
-            "sha256": self.sha256,
-            "encoding": self.encoding,
-            "from_data": list(self.from_data),
-            **escaped,
-        }
+        if not self.escape_formulas:
+            del found["escape_formulas"]
+        return found
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any] | None) -> Self:
@@ -188,30 +190,23 @@ class Spec:
         Raises
         ------
         InvalidInput
-            When the release was not designed on a table, or its file is damaged.
+            When the release was not designed on a table, or this is not what `to_dict` writes.
         """
         if saved is None:
-            raise InvalidInput(
-                "this release was not designed on a table, so its columns are not known.",
-                advice="design",
-            )
+            raise InvalidInput(NO_TABLE, advice="design")
         try:
-            found = cls(
-                tuple(Column.from_dict(part) for part in saved["sensitive"]),
-                tuple(Column.from_dict(part) for part in saved["released"]),
-                str(saved["missing"]),
-                str(saved["source"]),
-                int(saved["rows"]),
-                saved["sha256"],
-                str(saved["encoding"]),
-                tuple(str(name) for name in saved["from_data"]),
-                saved.get("escape_formulas", False) is True,
-            )
-            refuse_unknown(saved, found.to_dict(), "the table's columns in the release")
-        except InvalidInput:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InvalidInput("the table's columns in the release are damaged.") from error
-        if found.missing not in MISSING or not found.sensitive or not found.released:
-            raise InvalidInput("the table's columns in the release are damaged.")
-        return found
+            check(saved, "release", "table")
+            sides = {
+                side: tuple(Column.from_dict(part) for part in saved[side])
+                for side in ("sensitive", "released")
+            }
+        except InvalidInput as error:
+            fault = str(error).removeprefix("it ")
+            raise InvalidInput(
+                f"the table's columns in the release are damaged: {fault}"
+            ) from error
+        return cls(**{**saved, **sides, "from_data": tuple(saved["from_data"])})
+
+
+#: The name that the record had before.
+Spec = Origin

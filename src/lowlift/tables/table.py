@@ -14,7 +14,7 @@ from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw
 from lowlift.tables.outputs import Applied, Output
-from lowlift.tables.schema import Schema, Spec
+from lowlift.tables.schema import Origin, Schema
 from lowlift.tables.sources import Files, parse_source
 
 if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
@@ -184,15 +184,16 @@ class Table:
 
     def found(
         self, schema: Schema, sensitive: Sequence[Column], released: Sequence[Column], rows: int
-    ) -> Spec:
+    ) -> Origin:
         """Return a schema's columns as they were found here, with what tells this table."""
-        return Spec(
+        return Origin(
             tuple(sensitive),
             tuple(released),
             schema.missing,
             self.description,
             rows,
             self.sha256(),
+            schema.encoding or "",
             from_data=tuple(n for n, bins in schema.bins.items() if isinstance(bins, Quantiles)),
             escape_formulas=schema.escape_formulas,
         )

@@ -18,12 +18,14 @@ from lowlift.errors import LowliftError
 from lowlift.kernels import branch_and_bound, lp, merging, partitions, pricing  # noqa: F401
 from lowlift.kernels.compilation import prepare
 from lowlift.report import page
+from lowlift.tables import Column, Origin
 from lowlift.web.work import KERNELS
 
 
 def _load() -> None:
     """Load the compiled kernels, and all modules that a design and its pictures need."""
-    spec = workflow.Spec((), (), "value", "", 0, None)
+    columns = [Column(name, "text") for name in ("survived", "class", "sex", "age")]
+    spec = Origin(tuple(columns[:1]), tuple(columns[1:]), "value", "", 0, None)
     with contextlib.suppress(LowliftError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prepare(*KERNELS)

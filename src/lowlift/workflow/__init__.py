@@ -1,11 +1,13 @@
 """The path from a table to a released table, one function per step; the CLI and the web call it."""
 
+from lowlift.receipts import Receipt, read_receipt
+from lowlift.report import Point
+from lowlift.tables import Spec
 from lowlift.workflow.applying import Options, apply
 from lowlift.workflow.checking import Check, Verification, audit_releases, verify
 from lowlift.workflow.choices import CRITERIA, MECHANISMS, criterion_of
-from lowlift.workflow.columns import Asked, Found, Spec, columns_of, count_table
+from lowlift.workflow.columns import Asked, Found, columns_of, count_table
 from lowlift.workflow.curves import (
-    Point,
     parse_numbers,
     read_curve,
     tradeoff_curve,
@@ -23,7 +25,6 @@ from lowlift.workflow.designing import (
 )
 from lowlift.workflow.estimating import TableEstimate, estimate_table
 from lowlift.workflow.keys import new_key, read_key
-from lowlift.workflow.receipts import Receipt, read_receipt
 from lowlift.workflow.reporting import report_of, report_of_curve
 from lowlift.workflow.sanitizing import Sanitized, codebook_of, publish, sanitize
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from lowlift.joint import Joint
 from lowlift.tables import Column
 
-__all__ = ["cautions"]
-
 #: A column with more values than this, and than this share of the rows, is taken for an identifier.
 _MOST_VALUES, _MOST_SHARE = 50, 0.9
 

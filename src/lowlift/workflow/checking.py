@@ -11,15 +11,13 @@ from lowlift.encodings import Encoded, is_deterministic
 from lowlift.encodings import published as published_form
 from lowlift.errors import InvalidInput
 from lowlift.estimation import estimate
-from lowlift.joint import Joint
 from lowlift.logs import logged
+from lowlift.receipts import Receipt, read_receipt, receipt_path
 from lowlift.release import Release
 from lowlift.tables import Counts, ReadBack, Table, open_table, read_back
-from lowlift.workflow.applying import first_broken, output_columns
-from lowlift.workflow.columns import Spec, after_missing, joint_of, per_column
-from lowlift.workflow.receipts import Receipt, read_receipt, receipt_path
-
-__all__ = ["Check", "Verification", "audit_releases", "verify", "verify_written"]
+from lowlift.tables.schema import NO_TABLE
+from lowlift.workflow.bounds import first_broken
+from lowlift.workflow.columns import after_missing, joint_of, per_column
 
 #: A published table this unlikely under its release was not drawn from it.
 _UNLIKELY = 1e-9
@@ -103,35 +101,36 @@ def verify(
         Accept a table that was published without S in it, so that the bound was not checked there.
     """
     release = _release_of(release_file)
-    if release.table is None and against is None and published is None:
-        return Verification((_bound(release),))
-    spec = Spec.from_dict(release.table)
-    checks, encoded = _of_release(release, spec)
+    if release.origin is None:
+        if against is None and published is None:
+            return Verification((_bound(release),))
+        raise InvalidInput(NO_TABLE, advice="design")
+    checks, encoded = _of_release(release)
     if encoded is None:
         return Verification(tuple(checks))
+    columns = encoded.origin.columns
     receipt = _receipt_of(published, receipt)
     counts = None
     if against is not None:
         with open_table(against, engine) as table:
-            table.check_columns((*spec.sensitive, *spec.released))
-            counts = table.count([*spec.sensitive, *spec.released])
+            table.check_columns(columns)
+            counts = table.count(columns)
             digest = table.sha256()
             is_source = receipt is not None and (
                 receipt.source_sha256 == digest
                 and (digest is not None or receipt.source == table.description)
                 and receipt.rows_in == counts.rows
             )
-        checks.append(_same_counts(counts, spec, release.joint))
+        checks.append(_same_counts(counts, encoded))
         if not is_source:
             counts = None  # of another table than was published
     if published is not None:
-        columns = output_columns(encoded, spec)
         with _open_published(published, engine) as table:
-            is_there = all(column.name in table.kinds for column in columns)
+            is_there = all(column.name in table.kinds for column in encoded.columns)
             nothing = ReadBack(tuple(table.kinds), (), 0, None)
-            found = read_back(table, columns) if is_there else nothing
-        there = _Source(_TAKEN) if counts is None else _counted_there(counts, spec, encoded)
-        checks += _published(found, receipt, encoded, spec, there, accept_unchecked)
+            found = read_back(table, encoded.columns) if is_there else nothing
+        there = _Source(_TAKEN) if counts is None else _counted_there(counts, encoded)
+        checks += _published(found, receipt, encoded, there, accept_unchecked)
     return Verification(tuple(checks))
 
 
@@ -162,14 +161,13 @@ def verify_written(
     counts
         Of S by X as read from the input, missing values as values; None when it was not counted.
     """
-    spec = Spec.from_dict(release.table)
-    checks, encoded = _of_release(release, spec)
+    checks, encoded = _of_release(release)
     if encoded is None:
         return Verification(tuple(checks))
     if counts is not None:
-        checks.append(_same_counts(counts, spec, release.joint))
+        checks.append(_same_counts(counts, encoded))
     # The bound was checked on the input by the run that calls this.
-    checks += _published(found, receipt, encoded, spec, _Source(_COUNTED), accept_unchecked)
+    checks += _published(found, receipt, encoded, _Source(_COUNTED), accept_unchecked)
     return Verification(tuple(checks))
 
 
@@ -182,7 +180,7 @@ def _bound(release: Release) -> Check:
     return Check("the bound holds", found.is_satisfied, detail)
 
 
-def _of_release(release: Release, spec: Spec) -> tuple[list[Check], Encoded | None]:
+def _of_release(release: Release) -> tuple[list[Check], Encoded | None]:
     """Check the channel that is published; there is none for a release that breaks its bound."""
     if not release.audit.is_satisfied:
         return [_bound(release)], None
@@ -190,7 +188,8 @@ def _of_release(release: Release, spec: Spec) -> tuple[list[Check], Encoded | No
     checks = [_bound(encoded.release)]
     words = f"published as {encoded.name}"
     checks.append(Check("it holds as published", encoded.release.audit.is_satisfied, words))
-    parts = per_column(release.joint, encoded.channel, release.criterion, spec)
+    sensitive = encoded.origin.sensitive
+    parts = per_column(release.joint, encoded.channel, release.criterion, sensitive)
     if parts:
         held = [name for name, found in parts if found.is_satisfied]
         words = f"{len(held)} of {len(parts)} sensitive columns"
@@ -205,15 +204,16 @@ def _open_published(path: Any, engine: str | None) -> Table:
     return open_table(path, engine, is_text=True)
 
 
-def _same_counts(every: Counts, spec: Spec, joint: Joint) -> Check:
-    counted = after_missing(every, spec.missing)
-    found = joint_of(counted, len(spec.sensitive))
+def _same_counts(every: Counts, encoded: Encoded) -> Check:
+    origin, joint = encoded.origin, encoded.release.joint
+    counted = after_missing(every, origin.missing)
+    found = joint_of(counted, len(origin.sensitive))
     is_same = (
         found.s_labels == joint.s_labels
         and found.x_labels == joint.x_labels
         and bool((found.counts == joint.counts).all())
     )
-    detail = f"{counted.rows:,} rows; designed on {spec.rows:,}"
+    detail = f"{counted.rows:,} rows; designed on {origin.rows:,}"
     return Check("the table's counts are the stored ones", is_same, detail)
 
 
@@ -221,16 +221,15 @@ def _published(
     found: ReadBack,
     receipt: Receipt | None,
     encoded: Encoded,
-    spec: Spec,
     source: _Source,
     accept_unchecked: bool,
 ) -> list[Check]:
-    kept = set() if receipt is None else set(receipt.kept)
-    clash = sorted(kept & {column.name for column in (*spec.sensitive, *spec.released)})
+    origin, kept = encoded.origin, set() if receipt is None else set(receipt.kept)
+    clash = kept & {column.name for column in origin.columns}
     if clash:
         words = f"{len(clash)} of the kept columns are of S or X, which are never kept"
         return [Check("it has the released columns and no others", is_ok=False, detail=words)]
-    expected = {column.name for column in output_columns(encoded, spec)} | kept
+    expected = {column.name for column in encoded.columns} | kept
     extra = set(found.names) ^ expected
     words = (
         f"{len(extra)} differ"
@@ -253,16 +252,16 @@ def _published(
             checks.append(Check("outside the guarantee", is_ok=True, detail=words))
     if found.unknown == 0 and encoded.release.joint.is_counted:
         is_here = receipt is None or (
-            receipt.source_sha256 == spec.sha256 and receipt.rows_in == spec.rows
+            receipt.source_sha256 == origin.sha256 and receipt.rows_in == origin.rows
         )
         test = _plausible if is_here else _possible
         checks.append(test(encoded, found.counts))
     return checks
 
 
-def _counted_there(counts: Counts, spec: Spec, encoded: Encoded) -> _Source:
+def _counted_there(counts: Counts, encoded: Encoded) -> _Source:
     """Check the bound anew on the table that the receipt names."""
-    if first_broken(counts, spec, encoded) is None:
+    if first_broken(counts, encoded) is None:
         return _Source(_COUNTED)
     return _Source("S by X counted there, and it does not hold", is_broken=True)
 
@@ -362,7 +361,7 @@ def audit_releases(files: Sequence[str]) -> tuple[list[Release], Together]:
                 "is on one bound. Design both for the bound that shall hold together."
             )
     channels = [
-        release.channel if release.table is None else published_form(release).channel
+        release.channel if release.origin is None else published_form(release).channel
         for release in releases
     ]
     return releases, audit_together(first, channels, releases[0].criterion)
@@ -373,7 +372,7 @@ def _is_same_table(one: Release, other: Release) -> bool:
     joints = one.joint, other.joint
     if joints[0].labels != joints[1].labels or (joints[0].masses != joints[1].masses).any():
         return False
-    if one.table is None or other.table is None:
-        return one.table is None and other.table is None
-    first, second = Spec.from_dict(one.table), Spec.from_dict(other.table)
+    first, second = one.origin, other.origin
+    if first is None or second is None:
+        return first is second
     return replace(first, encoding="", source="") == replace(second, encoding="", source="")

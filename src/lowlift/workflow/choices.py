@@ -20,8 +20,6 @@ from lowlift.release import Release
 from lowlift.solver.classes import Classes
 from lowlift.solver.search import State
 
-__all__ = ["CRITERIA", "MECHANISMS", "Chosen", "choose", "criterion_of", "released_by"]
-
 CRITERIA = ("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha")
 MECHANISMS = (
     "auto",
@@ -124,13 +122,7 @@ class Chosen:
 
 
 def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
-    """Return the mechanism to run; "auto" takes the best one that the size allows.
-
-    Raises
-    ------
-    InvalidInput
-        For an unknown name, or a table with too many symbols for the mechanism.
-    """
+    """Return the mechanism to run; "auto" takes the best one that the size allows."""
     check_choice(name, "mechanism", MECHANISMS)
     size = f"{joint.n_x:,} symbols of X by {joint.n_s:,} of S"
     cells, is_convex = joint.n_x * joint.n_s, getattr(criterion, "is_convex", True)

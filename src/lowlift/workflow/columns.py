@@ -12,21 +12,7 @@ from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.joint import Joint, Label
 from lowlift.logs import logged
-from lowlift.tables import Bins, Column, Counts, Schema, Spec, Table, open_table
-
-__all__ = [
-    "Asked",
-    "Found",
-    "Spec",
-    "after_missing",
-    "columns_of",
-    "count",
-    "count_table",
-    "joint_of",
-    "last_columns",
-    "per_column",
-    "quiet_joint",
-]
+from lowlift.tables import Bins, Column, Counts, Origin, Schema, Table, open_table
 
 #: The name that the schema had before.
 Asked = Schema
@@ -60,36 +46,30 @@ def columns_of(source: Any, *, engine: str | None = None) -> tuple[int, tuple[Fo
         return table.rows, found
 
 
-def count_table(source: Any, asked: Schema, *, engine: str | None = None) -> tuple[Joint, Spec]:
-    """Open the table and count S by X in it."""
+def count_table(source: Any, asked: Schema, *, engine: str | None = None) -> tuple[Joint, Origin]:
+    """Open the table and count S by X in it; the joint carries the columns as they were found."""
     check_instance(asked, Schema, "schema")
     with open_table(source, engine) as table:
-        joint, spec, _ = count(table, asked)
-        return joint, spec
+        joint = count(table, asked)[0]
+        return joint, joint.origin
 
 
 @logged(
     "count",
-    lambda found: f"{found[2].rows:,} rows, |S| = {found[0].n_s:,}, |X| = {found[0].n_x:,}",
+    lambda found: f"{found[1].rows:,} rows, |S| = {found[0].n_s:,}, |X| = {found[0].n_x:,}",
 )
-def count(table: Table, asked: Schema) -> tuple[Joint, Spec, Counts]:
+def count(table: Table, asked: Schema) -> tuple[Joint, Counts]:
     """Count S by X in the table: one query. The counts have missing values as values."""
     sensitive = _found(table, asked.sensitive, asked.bins)
     released = _found(table, asked.released, asked.bins)
     every = table.count([*sensitive, *released])
     counts = after_missing(every, asked.missing)
-    spec = table.found(asked, sensitive, released, counts.rows)
-    return joint_of(counts, len(sensitive)), spec, every
+    origin = table.found(asked, sensitive, released, counts.rows)
+    return joint_of(counts, len(sensitive)).with_table(origin), every
 
 
 def after_missing(counts: Counts, missing: str) -> Counts:
-    """Return counts that have missing values as values with those treated as `missing` says.
-
-    Raises
-    ------
-    InvalidInput
-        When values are missing and `missing` is "error"; the message has their number.
-    """
+    """Return counts that have missing values as values with those treated as `missing` says."""
     if missing == "value":
         return counts
     pairs = list(zip(counts.symbols, counts.counts, strict=True))
@@ -136,17 +116,17 @@ def quiet_joint(counts: Any, s_labels: Iterable[Any], x_labels: Iterable[Any]) -
 
 
 def per_column(
-    joint: Joint, channel: Channel, criterion: Criterion, spec: Spec
+    joint: Joint, channel: Channel, criterion: Criterion, sensitive: Sequence[Column]
 ) -> tuple[tuple[str, Audit], ...]:
     """Return the audit of each sensitive column alone, when there are several.
 
     For a convex criterion they follow from the joint's verdict; for others they need not.
     """
-    if len(spec.sensitive) == 1:
+    if len(sensitive) == 1:
         return ()
     return tuple(
         (column.name, audit(_marginal(joint, k), channel, criterion))
-        for k, column in enumerate(spec.sensitive)
+        for k, column in enumerate(sensitive)
     )
 
 

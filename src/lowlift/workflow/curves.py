@@ -23,16 +23,6 @@ from lowlift.tables import open_table
 from lowlift.workflow.choices import choose, criterion_of, released_by
 from lowlift.workflow.columns import Asked, count
 
-__all__ = [
-    "Point",
-    "bounds_of",
-    "parse_numbers",
-    "read_curve",
-    "tradeoff_curve",
-    "tradeoff_of",
-    "write_curve",
-]
-
 _MOST_POINTS = 10_000
 
 
@@ -87,7 +77,7 @@ def tradeoff_curve(
     """Run every mechanism at every budget on the table's counts; see `tradeoff_of`."""
     bounds_of(criterion, epsilons, splits, alpha)  # what is wrong is said before the table is read
     with open_table(source, engine) as table:
-        joint, _, _ = count(table, asked)
+        joint, _ = count(table, asked)
     return tradeoff_of(
         joint,
         criterion=criterion,

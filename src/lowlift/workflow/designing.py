@@ -14,27 +14,16 @@ from lowlift.joint import Joint
 from lowlift.logs import logged
 from lowlift.measures import bayes_vulnerability
 from lowlift.release import Release, release_card
-from lowlift.tables import Schema
+from lowlift.tables import Origin, Schema
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
-from lowlift.workflow.columns import Spec, count_table, per_column
-
-__all__ = [
-    "Design",
-    "TableAudit",
-    "audit_counted",
-    "audit_table",
-    "design",
-    "design_counted",
-    "guesses",
-]
+from lowlift.workflow.columns import count_table, per_column
 
 
 @dataclass(frozen=True, eq=False)
 class TableAudit:
     """What publishing columns as they are would reveal."""
 
-    spec: Spec
     audit: Audit
     #: The verdict on each sensitive column alone, when there are several.
     columns: tuple[tuple[str, Audit], ...]
@@ -45,28 +34,30 @@ class TableAudit:
     @property
     def is_satisfied(self) -> bool:
         """Whether the bound holds for S, and for each of its columns."""
-        return self.audit.is_satisfied and all(part.is_satisfied for _, part in self.columns)
-
-
-@dataclass(frozen=True, eq=False)
-class Design:
-    """A release of a table's columns, and how it was chosen."""
-
-    #: The channel that is published: ``encoded.release``.
-    release: Release
-    spec: Spec
-    chosen: Chosen
-    encoded: Encoded
-    columns: tuple[tuple[str, Audit], ...]
-    intervals: LiftIntervals
-    #: What the counts say against the columns.
-    warnings: tuple[str, ...] = ()
+        return all(part.is_satisfied for part in (self.audit, *dict(self.columns).values()))
 
     @property
-    def is_satisfied(self) -> bool:
-        """Whether the bound holds for what is published, and for each sensitive column."""
-        parts = (self.release.audit, *(a for _, a in self.columns))
-        return all(part.is_satisfied for part in parts)
+    def spec(self) -> Origin:
+        """The columns as they were found, and where."""
+        return self.audit.joint.origin  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Design(TableAudit):
+    """A release of a table's columns, and how it was chosen; the audit is of what is published."""
+
+    chosen: Chosen
+    encoded: Encoded
+
+    @property
+    def release(self) -> Release:
+        """The channel that is published."""
+        return self.encoded.release
+
+    @property
+    def spec(self) -> Origin:
+        """The columns as they were found, and where."""
+        return self.encoded.origin
 
     def _repr_html_(self) -> str:
         """Return the release as a notebook shows it, judged for each sensitive column too."""
@@ -84,13 +75,12 @@ def audit_table(
     return audit_counted(*count_table(source, asked, engine=engine), criterion)
 
 
-def audit_counted(joint: Joint, spec: Spec, criterion: Criterion) -> TableAudit:
+def audit_counted(joint: Joint, spec: Origin, criterion: Criterion) -> TableAudit:
     """Return the same from counts (see `count_table`)."""
-    channel = Channel.identity(joint)
+    joint, channel = joint.with_table(spec), Channel.identity(joint)
     return TableAudit(
-        spec,
         audit(joint, channel, criterion),
-        per_column(joint, channel, criterion, spec),
+        per_column(joint, channel, criterion, spec.sensitive),
         lift_intervals(joint, channel),
         cautions(joint, spec.sensitive, spec.released),
     )
@@ -122,7 +112,7 @@ def design(
         spec,
         criterion,
         mechanism=mechanism,
-        encoding=asked.encoding if encoding is None else encoding,
+        encoding=encoding,
         time_limit=time_limit,
         progress=progress,
     )
@@ -140,7 +130,7 @@ def _designed(made: Design) -> str:
 @logged("design", _designed)
 def design_counted(
     joint: Joint,
-    spec: Spec,
+    spec: Origin,
     criterion: Criterion,
     *,
     mechanism: str = "auto",
@@ -156,20 +146,19 @@ def design_counted(
     """
     if encoding is not None:
         check_choice(encoding, "encoding", ENCODINGS)
+    joint = joint.with_table(replace(spec, encoding=""))
     chosen = choose(mechanism, joint, criterion)
     chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
-    encoded = encode(release, encoding or default_encoding(release))
-    spec = replace(spec, encoding=encoded.name)
-    encoded = Encoded(encoded.name, encoded.release.with_table(spec.to_dict()))
+    encoded = encode(release, encoding or spec.encoding or default_encoding(release))
+    made = encoded.release.with_table(replace(spec, encoding=encoded.name))
     return Design(
-        encoded.release,
-        spec,
-        chosen,
-        encoded,
-        per_column(joint, encoded.channel, criterion, spec),
+        made.audit,
+        per_column(joint, encoded.channel, criterion, spec.sensitive),
         lift_intervals(joint, encoded.channel),
         cautions(joint, spec.sensitive, spec.released),
+        chosen=chosen,
+        encoded=Encoded(encoded.name, made),
     )
 
 

@@ -8,8 +8,6 @@ from lowlift.errors import InvalidInput
 from lowlift.estimation import Estimate, estimate
 from lowlift.tables import OutputColumn, open_table, read_back
 
-__all__ = ["TableEstimate", "estimate_table"]
-
 
 @dataclass(frozen=True, eq=False)
 class TableEstimate:

@@ -8,8 +8,6 @@ from typing import Any
 
 from lowlift.errors import InvalidInput
 
-__all__ = ["KEY_SIZE", "check_key", "new_key", "read_key", "subkey_of"]
-
 KEY_SIZE = 32
 
 

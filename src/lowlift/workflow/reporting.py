@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import singledispatch
 from typing import Any
 
@@ -13,15 +12,13 @@ from lowlift.criteria.protocol import epsilon_of
 from lowlift.encodings import Encoded, described
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.joint import Joint
+from lowlift.receipts import Receipt
 from lowlift.release import Release
-from lowlift.report import Origin, Point, Publication, Report
-from lowlift.workflow.columns import Spec, per_column
+from lowlift.report import Point, Report
+from lowlift.workflow.columns import per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit
-from lowlift.workflow.receipts import Receipt, read_receipt
 from lowlift.workflow.sanitizing import Sanitized
-
-__all__ = ["read_receipt", "report_of", "report_of_curve"]
 
 #: Budgets of the curve around a release, as multiples of its own, the most telling first.
 _FACTORS = (1.0, 2.0, 0.5, 4.0, 1.5, 0.25, 3.0, 0.75, 6.0)
@@ -74,7 +71,8 @@ def report_of(
     if isinstance(found, Sanitized) and receipt is None:
         receipt = found.receipt
     if receipt is not None:
-        facts["publication"] = _publication(receipt, encoded)
+        _refuse_other(receipt, encoded)
+        facts["publication"] = receipt
     if points is None:
         points = () if encoded is None else _points_around(encoded.release)
     facts |= {"points": tuple(points), "round_to": 0.01 if round_to is None else round_to}
@@ -87,7 +85,7 @@ def report_of_curve(found: TableAudit, points: Sequence[Point]) -> Report:
         found.audit,
         columns=found.columns,
         intervals=found.intervals,
-        origin=_origin(found.spec),
+        origin=found.spec,
         points=tuple(points),
         is_curve=True,
     )
@@ -107,7 +105,7 @@ def _(found: TableAudit) -> dict[str, Any]:
         "raw": found.audit,
         "columns": found.columns,
         "intervals": found.intervals,
-        "origin": _origin(found.spec),
+        "origin": found.spec,
     }
 
 
@@ -120,7 +118,7 @@ def _(found: Design) -> dict[str, Any]:
         "certificate": found.release.certificate,
         "columns": found.columns,
         "intervals": found.intervals,
-        "origin": _origin(found.spec),
+        "origin": found.spec,
     }
 
 
@@ -131,32 +129,20 @@ def _(found: Sanitized) -> dict[str, Any]:
 
 @_facts.register
 def _(found: Release) -> dict[str, Any]:
-    spec = None if found.table is None else Spec.from_dict(found.table)
-    encoded = described(found)
+    origin, encoded = found.origin, described(found)
     joint, channel = found.joint, encoded.channel
     return {
         "encoded": encoded,
         "mechanism": found.mechanism.replace("_", "-"),
         "certificate": found.certificate,
-        "columns": per_column(joint, channel, found.criterion, spec) if spec else (),
+        "columns": per_column(joint, channel, found.criterion, origin.sensitive) if origin else (),
         "intervals": lift_intervals(joint, channel) if joint.is_counted else None,
-        "origin": None if spec is None else _origin(spec),
+        "origin": origin,
     }
 
 
-def _origin(spec: Spec) -> Origin:
-    return Origin(
-        tuple(column.name for column in spec.sensitive),
-        tuple(column.name for column in spec.released),
-        spec.source,
-        spec.rows,
-        spec.sha256,
-        spec.missing,
-        spec.from_data,
-    )
-
-
-def _publication(receipt: Receipt, encoded: Encoded | None) -> Publication:
+def _refuse_other(receipt: Receipt, encoded: Encoded | None) -> None:
+    """Refuse a receipt of another release."""
     if encoded is None or receipt.release != encoded.release.fingerprint:
         raise InvalidInput(
             "the receipt must be of this release; its fingerprint is another. Name the receipt "
@@ -167,9 +153,6 @@ def _publication(receipt: Receipt, encoded: Encoded | None) -> Publication:
             "the receipt must be of this release; its bound or encoding is another. Name the "
             "receipt that lowlift apply wrote for this very release."
         )
-    return Publication(
-        **{field.name: getattr(receipt, field.name) for field in fields(Publication)}
-    )
 
 
 def _points_around(release: Release) -> list[Point]:

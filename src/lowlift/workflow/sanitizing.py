@@ -11,21 +11,19 @@ from lowlift.codebook import Codebook
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.files import check_writable
+from lowlift.receipts import Receipt, read_receipt, receipt_path
 from lowlift.release import Release, release_card
 from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.formulas import formula_warnings
-from lowlift.workflow.applying import Options, drawn, output_columns
+from lowlift.workflow.applying import Options, drawn
 from lowlift.workflow.checking import Verification, verify_written
 from lowlift.workflow.choices import Progress
 from lowlift.workflow.columns import count
 from lowlift.workflow.designing import Design, design_counted
-from lowlift.workflow.receipts import Receipt, read_receipt, receipt_path
 from lowlift.workflow.transaction import Content, commit, drafts
 
 if TYPE_CHECKING:
     from lowlift.report import Report
-
-__all__ = ["Sanitized", "codebook_of", "publish", "refuse_existing", "sanitize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +79,7 @@ def codebook_of(made: Design, round_to: float | None = None) -> Codebook:
     """Return what may be published of a design: the channel and P(x|y), no value of S."""
     columns = [
         {"name": column.name, "kind": column.kind, "texts": list(column.texts)}
-        for column in output_columns(made.encoded, made.spec)
+        for column in made.encoded.columns
     ]
     return Codebook.of(made.encoded, columns, round_to=round_to)
 
@@ -117,11 +115,13 @@ def sanitize(
     engine: str | None = None,
     design_progress: Progress | None = None,
     apply_progress: Callable[[int, int], object] | None = None,
+    warn: Callable[[str], object] = lambda _: None,
 ) -> Sanitized:
     """Design a release of a table, publish by it, and verify what was written.
 
     Beside the output: its receipt, the release (confidential) and the codebook (public). Without a
-    target the safe table is a frame of the kind that came in, and nothing is written.
+    target the safe table is a frame of the kind that came in, and nothing is written. `warn` is
+    told each of `Sanitized.warnings` before anything is drawn.
 
     Guarantee
         The table, the release, the codebook and the receipt are all there and verified, or none is.
@@ -138,17 +138,17 @@ def sanitize(
         refuse_existing(*_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
         options.hold(table, (*asked.sensitive, *asked.released))
-        joint, spec, counts = count(table, asked)
+        joint, counts = count(table, asked)
         made = design_counted(
             joint,
-            spec,
+            joint.origin,
             criterion,
             mechanism=mechanism,
-            encoding=asked.encoding if encoding is None else encoding,
+            encoding=encoding,
             time_limit=time_limit,
             progress=design_progress,
         )
-        return _publish(table, made, target, options, counts, round_to, apply_progress)
+        return _publish(table, made, target, options, counts, round_to, apply_progress, warn)
 
 
 def publish(
@@ -169,7 +169,7 @@ def publish(
     options = options or Options()
     refuse_existing(*_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
-        return _publish(table, made, target, options, None, round_to, progress)
+        return _publish(table, made, target, options, None, round_to, progress, lambda _: None)
 
 
 def _publish(
@@ -180,6 +180,7 @@ def _publish(
     counts: Counts | None,
     round_to: float | None,
     progress: Callable[[int, int], object] | None,
+    warn: Callable[[str], object],
 ) -> Sanitized:
     if not made.is_satisfied:
         raise BoundViolated(
@@ -187,10 +188,15 @@ def _publish(
             "column alone; nothing was written. Use alip, ldp or alpha, which protect each of them."
         )
     book, files = codebook_of(made, round_to), {} if target is None else _beside(target)
+    formulas = () if target is None else formula_warnings(made.encoded.columns, target)
+    warnings = (*made.warnings, *formulas, *book.warnings)
+    for line in warnings:
+        warn(line)
     with (
-        drawn(
-            table, made.encoded, made.spec, target, options, counts=counts, progress=progress
-        ) as (written, receipt),
+        drawn(table, made.encoded, target, options, counts=counts, progress=progress) as (
+            written,
+            receipt,
+        ),
         drafts(_contents(files, made, book, receipt)) as made_files,
     ):
         release, said = made.release, receipt
@@ -208,9 +214,6 @@ def _publish(
             )
         commit(written, made_files, force=options.force)
         safe = written.frame if target is None else target
-    columns = output_columns(made.encoded, made.spec)
-    formulas = () if target is None else formula_warnings(columns, target)
-    warnings = (*made.warnings, *formulas, *book.warnings)
     return Sanitized(made, receipt, found, files, warnings, book, safe)
 
 
@@ -223,7 +226,7 @@ def _contents(
     return [
         Content(files["release"], made.release.to_text(), is_private=True),
         Content(files["codebook"], book.to_text(), is_private=False),
-        receipt.content(files["receipt"]),
+        Content(files["receipt"], receipt.to_text(), is_private=True),
     ]
 
 

@@ -13,8 +13,6 @@ from typing import NamedTuple, Protocol
 from lowlift.errors import LowliftError
 from lowlift.files import Draft
 
-__all__ = ["Content", "commit", "drafts"]
-
 
 class Content(NamedTuple):
     """A file to write: where, what, and whether only its owner may read it."""

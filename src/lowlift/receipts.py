@@ -4,15 +4,11 @@ import json
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from lowlift.errors import InvalidInput
-from lowlift.files import read_json, refuse_unknown
-from lowlift.workflow.transaction import Content
+from lowlift.files import read_json
 
-__all__ = ["RECEIPT_FORMAT", "RECEIPT_VERSION", "Receipt", "read_receipt", "receipt_path"]
-
-RECEIPT_FORMAT, RECEIPT_VERSION = "lowlift-receipt", 1
+_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -30,6 +26,7 @@ class Receipt:
     rows_out: int
     dropped: int
     unseen: int
+    #: "fresh", "keyed", or "seeded: not for publication".
     draws: str
     #: Whether the bound was checked on this very table; it cannot be when S is not in it.
     checked_on_this_table: bool
@@ -41,14 +38,20 @@ class Receipt:
     lowlift: str
     python: str
 
-    def content(self, path: Path) -> Content:
-        """Return the receipt as a file at this place."""
-        content = {"format": RECEIPT_FORMAT, "version": RECEIPT_VERSION, **asdict(self)}
-        return Content(path, json.dumps(content, indent=1) + "\n", is_private=True)
+    @property
+    def uncovered(self) -> str:
+        """Why the bound does not cover all that was published; empty when it does."""
+        found = []
+        if any(item.startswith("the kept columns") for item in self.outside_the_guarantee):
+            found.append("columns were published beside them that the bound does not cover")
+        if self.draws.startswith("seeded"):
+            found.append("values were drawn by a seed, and who knows it can undo them")
+        return "; ".join(found)
 
-
-#: The keys of a receipt's file.
-_KEYS = dict.fromkeys(("format", "version", *(field.name for field in fields(Receipt))))
+    def to_text(self) -> str:
+        """Return the content of the receipt's file."""
+        content = {"format": "lowlift-receipt", "version": _VERSION, **asdict(self)}
+        return json.dumps(content, indent=1) + "\n"
 
 
 def receipt_path(target: str) -> Path:
@@ -75,24 +78,6 @@ def read_receipt(path: str | PathLike[str]) -> Receipt:
     InvalidInput
         For a file that is no receipt, or is damaged.
     """
-    saved = read_json(path, RECEIPT_FORMAT, RECEIPT_VERSION)
-    refuse_unknown(saved, _KEYS, Path(path).name)
-    kinds: dict[str, Any] = {field.name: field.type for field in fields(Receipt)}
-    values = {name: saved.get(name, ...) for name in kinds}
-    for name in ("kept", "outside_the_guarantee"):
-        is_list = isinstance(values[name], list)
-        values[name] = tuple(values[name]) if is_list else ...
-    texts = [value for value in values.values() if isinstance(value, tuple)]
-    is_whole = all(
-        type(values[name]) is kind or (kind is float and type(values[name]) is int)
-        for name, kind in kinds.items()
-        if kind in {str, int, float, bool}
-    )
-    is_whole = is_whole and ... not in values.values()
-    is_whole = is_whole and all(isinstance(word, str) for part in texts for word in part)
-    is_whole = is_whole and all(
-        isinstance(values[name], str | None) for name in ("source_sha256", "output_sha256")
-    )
-    if not is_whole:
-        raise InvalidInput(f"{Path(path).name} is no receipt, or is damaged.")
-    return Receipt(**values)
+    saved = read_json(path, "receipt", _VERSION)
+    lists = {name: tuple(saved[name]) for name in ("kept", "outside_the_guarantee")}
+    return Receipt(**{field.name: saved[field.name] for field in fields(Receipt)} | lists)
