@@ -157,7 +157,13 @@ def _seconds_of(saved: Any) -> float | None:
 
 
 def verify_certificate(
-    joint: Joint, criterion: Criterion, certificate: Certificate, *, time_limit: float = 600.0
+    joint: Joint,
+    criterion: Criterion,
+    certificate: Certificate,
+    *,
+    distance: Any = None,
+    weights: Any = None,
+    time_limit: float = 600.0,
 ) -> bool:
     """Prove the certificate's bound anew, from the joint, the criterion and its duals alone.
 
@@ -166,7 +172,9 @@ def verify_certificate(
     joint, criterion
         What the bound is claimed for.
     certificate
-        Of scope "mechanisms".
+        Of scope "mechanisms", or "distortion" (of `least_distortion`).
+    distance, weights
+        As they were given to `least_distortion`.
     time_limit
         Seconds; a bound that is not proven by then counts as not verified.
 
@@ -181,9 +189,11 @@ def verify_certificate(
     check_joint(joint)
     check_criterion(criterion)
     check_instance(certificate, Certificate, "certificate")
+    if certificate.scope == "distortion":
+        return certificate.is_proven(joint, criterion, distance, weights)  # type: ignore[attr-defined,no-any-return]
     if certificate.scope != "mechanisms":
         raise InvalidInput(
-            f'only a certificate of scope "mechanisms" can be verified; got {certificate.scope!r}.'
+            f'only a certificate of scope "mechanisms" or "distortion" can be verified; got {certificate.scope!r}.'
         )
     pi = np.array(certificate.duals)
     numbers = [certificate.upper_bound, certificate.floor, *pi.flat]

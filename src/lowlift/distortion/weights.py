@@ -1,0 +1,146 @@
+"""A plan of pairs as integer weights of a channel, that keep the law of the symbols exactly."""
+
+from math import gcd
+
+import numpy as np
+
+from lowlift.arrays import Floats, Ints
+from lowlift.channel import MAX_DENOMINATOR
+
+#: A share of a symbol this small counts as none.
+_NONE = 1e-12
+
+
+class Weights:
+    """Whole numbers k(c, d) that sum to 2**48 for each symbol c.
+
+    Parameters
+    ----------
+    sizes
+        P(c) as whole numbers up to one factor.
+    rows, columns, masses
+        The plan: pairs (c, d) and their masses, in floats.
+    allowed
+        (m, m): which pairs may carry weight.
+    """
+
+    def __init__(
+        self, sizes: list[int], rows: Ints, columns: Ints, masses: Floats, allowed: Floats
+    ) -> None:
+        self.sizes, self.allowed, self.m = sizes, allowed, len(sizes)
+        self.rows: list[dict[int, int]] = [{} for _ in sizes]
+        totals = np.bincount(rows, masses, self.m)
+        shares = masses / totals[rows]
+        kept = shares > _NONE
+        whole = np.floor(shares[kept] * MAX_DENOMINATOR).astype(np.int64).tolist()
+        for c, d, k in zip(rows[kept].tolist(), columns[kept].tolist(), whole, strict=True):
+            self.rows[c][d] = k
+        for row in self.rows:
+            largest = max(row, key=row.__getitem__)
+            row[largest] += MAX_DENOMINATOR - sum(row.values())
+
+    def _excess(self) -> list[int]:
+        """Return ``sum_c n_c k(c, d) - n_d 2**48`` for each d: 0 where the law is kept."""
+        out = [-size * MAX_DENOMINATOR for size in self.sizes]
+        for size, row in zip(self.sizes, self.rows, strict=True):
+            for d, k in row.items():
+                out[d] += size * k
+        return out
+
+    def _move(self, c: int, source: int, target: int, amount: int) -> bool:
+        """Move weight of symbol c from one output to another; False where that is not possible."""
+        row = self.rows[c]
+        if amount == 0:
+            return True
+        if row.get(source, 0) < amount or not self.allowed[c, target]:
+            return False
+        row[target] = row.get(target, 0) + amount
+        row[source] -= amount
+        if not row[source]:
+            del row[source]
+        return True
+
+    def keep_law(self) -> bool:
+        """Mend the law, first nearly, then exactly; return whether it is exact."""
+        excess = self._excess()
+        givers: dict[int, list[int]] = {}
+        for c, row in enumerate(self.rows):
+            for d in row:
+                givers.setdefault(d, []).append(c)
+        short = [d for d, e in enumerate(excess) if e < 0]
+        for d in sorted(range(self.m), key=lambda y: -excess[y]):
+            if excess[d] <= 0:
+                break
+            for c in sorted(givers[d], key=lambda c: -self.rows[c].get(d, 0) * self.sizes[c]):
+                while short and excess[d] >= self.sizes[c]:
+                    target = short[-1]
+                    amount = min(excess[d], -excess[target]) // self.sizes[c]
+                    amount = min(amount, self.rows[c].get(d, 0))
+                    if amount == 0 or not self._move(c, d, target, amount):
+                        break
+                    excess[d] -= amount * self.sizes[c]
+                    excess[target] += amount * self.sizes[c]
+                    if -excess[target] < self.sizes[c]:
+                        short.pop()
+        return self._keep_exactly(excess)
+
+    def _keep_exactly(self, excess: list[int]) -> bool:
+        """Mend what is left by small moves between each output and one hub, in both directions.
+
+        The symbol that gives most weight to d gives some to the hub instead, or the one that gives
+        most to the hub gives some to d: an excess of e is mended by ``n x - n_hub y = e``, which
+        has a solution when gcd(n, n_hub) divides e. Where it does not, a third symbol, of a size
+        coprime to n_hub, gives some of its own output to d first; that output is mended later.
+        """
+        common = gcd(*self.sizes)
+        excess = [e // common for e in excess]
+        givers = self._givers()
+        sizes = [self.sizes[c] // common for c in givers]
+        hubs = sorted(range(self.m), key=lambda d: -sizes[d])[:50]
+        coprime = {h: [d for d in range(self.m) if gcd(sizes[d], sizes[h]) == 1] for h in hubs}
+        hub = max(hubs, key=lambda h: len(coprime[h]))
+        if not coprime[hub]:
+            return not any(excess)
+        helper = coprime[hub][-1]
+        for d in sorted(range(self.m), key=lambda d: d == helper):
+            if d == hub:
+                continue
+            divisor = gcd(sizes[d], sizes[hub])
+            if excess[d] % divisor:  # then d is not the helper
+                amount = (-excess[d]) * pow(sizes[helper], -1, divisor) % divisor
+                if not self._move(givers[helper], helper, d, amount):
+                    return False
+                excess[helper] -= amount * sizes[helper]
+                excess[d] += amount * sizes[helper]
+            gives, takes = _combination(
+                sizes[d] // divisor, sizes[hub] // divisor, excess[d] // divisor
+            )
+            if not (
+                self._move(givers[d], d, hub, gives) and self._move(givers[hub], hub, d, takes)
+            ):
+                return False
+            excess[hub] += excess[d]
+            excess[d] = 0
+        return not any(excess)
+
+    def _givers(self) -> list[int]:
+        """Return for each output the symbol that gives it the most weight."""
+        most = [(0, -1)] * self.m
+        for c, row in enumerate(self.rows):
+            for d, k in row.items():
+                most[d] = max(most[d], (k, c))
+        return [c for _, c in most]
+
+    def entries(self) -> tuple[Ints, Ints, Ints]:
+        """Return outputs, members and weights, sorted by output and member."""
+        triples = sorted((d, c, k) for c, row in enumerate(self.rows) for d, k in row.items() if k)
+        table = np.array(triples, dtype=np.int64).reshape(-1, 3)
+        return table[:, 0], table[:, 1], table[:, 2]
+
+
+def _combination(a: int, b: int, e: int) -> tuple[int, int]:
+    """Return small x, y >= 0 with ``a x - b y = e``, for coprime a, b >= 1."""
+    x = e * pow(a, -1, b) % b if b > 1 else max(0, e)
+    y = (a * x - e) // b
+    steps = max(0, -(y // a))
+    return x + steps * b, y + steps * a
