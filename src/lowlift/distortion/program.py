@@ -24,7 +24,6 @@ from lowlift.criteria import HalfSpaces
 from lowlift.deadline import Deadline
 from lowlift.distortion.multipliers import smoothed
 from lowlift.distortion.region import Region
-from lowlift.errors import SolverFailed
 
 #: Pairs that are added per symbol and side in a round.
 _PER_SYMBOL = 10
@@ -171,7 +170,7 @@ class Program:
     def _restricted(
         self, pairs: Ints, deadline: Deadline, *, is_precise: bool
     ) -> tuple[Floats, Multipliers, float, float] | None:
-        """Solve the program on some pairs; None when there was no time for it."""
+        """Solve the program on some pairs; None when it was not solved, or not in time."""
         import highspy
 
         rows, columns = np.divmod(pairs, self.m)
@@ -199,14 +198,10 @@ class Program:
         model.a_matrix_.index_, model.a_matrix_.value_ = whole.indices, whole.data
         solver.passModel(model)
         solver.run()
-        status = solver.getModelStatus()
-        if status == highspy.HighsModelStatus.kTimeLimit:
-            return None
-        if status == highspy.HighsModelStatus.kInfeasible:
-            return None
-        if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kUnknown):
-            raise SolverFailed("the linear program of least distortion was not solved.")
         solution = solver.getSolution()
+        known = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kUnknown
+        if solver.getModelStatus() not in known or not solution.dual_valid:
+            return None
         values = np.array(solution.col_value)
         masses = np.maximum(values[: len(pairs)], 0.0)
         duals = self._multipliers(np.array(solution.row_dual))

@@ -8,6 +8,10 @@ import numpy as np
 
 from lowlift.arrays import Floats, Ints
 from lowlift.criteria import Criterion, HalfSpaces, cut_of, half_spaces_of
+from lowlift.joint import Joint
+
+#: The least probability of a symbol that the program can take.
+_RAREST = 1e-10
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,8 @@ def tangents_at(
     )
 
 
-def is_tight(criterion: Criterion) -> bool:
-    """Tell whether a budget is so small that a solver in floats cannot keep it."""
-    return min(criterion.lower, criterion.upper) < 1e-6
+def is_beyond_floats(joint: Joint, criterion: Criterion) -> bool:
+    """Tell whether a budget or a probability is too small for a solver in floats."""
+    rarest = min(joint.p_x.min(), joint.p_s.min())
+    is_tight = min(criterion.lower, criterion.upper) < 1e-6
+    return is_tight or rarest < _RAREST or math.isinf(joint.lift_error)

@@ -11,7 +11,7 @@ from lowlift.deadline import Deadline
 from lowlift.distortion.certificate import DistortionCertificate
 from lowlift.distortion.program import Multipliers, Plan, Program
 from lowlift.distortion.proof import Proof, proven_bound, rounded_outward
-from lowlift.distortion.region import Region, is_tight, spaces_of, tangents_at
+from lowlift.distortion.region import Region, is_beyond_floats, spaces_of, tangents_at
 from lowlift.distortion.weights import Weights
 from lowlift.joint import Joint
 from lowlift.release import Release
@@ -71,7 +71,7 @@ class Search:
             np.zeros(joint.n_x), np.zeros((len(self.region.low), joint.n_x)), np.zeros(0)
         )
         self.bound = -math.inf
-        self.is_stopped = False
+        self.is_stopped = self.is_unsolved = False
 
     def release(self) -> Release | None:
         """Return the release; None where no channel of the allowed pairs satisfies the criterion.
@@ -79,13 +79,14 @@ class Search:
         Without a limit on distances there always is one: the release that ignores x.
         """
         plan = None
-        if is_tight(self.criterion):  # the solver's tolerance is above the budget
+        if is_beyond_floats(self.joint, self.criterion):
             return self._mixed(None)
         shrinks = _PRECISE_SHRINKS if self.gap < 1e-4 else _SHRINKS
         if not self.is_polyhedral and self.gap < 1e-4:
             shrinks = _TANGENT_SHRINKS
         for shrink in shrinks:
             plan = self._plan(shrink)
+            self.is_unsolved = plan is None
             if plan is None or plan.broken > _BROKEN:
                 break
             release = self._rounded(plan.rows, plan.columns, plan.masses)
@@ -163,9 +164,9 @@ class Search:
                 return release
         # Equal rows have lift 1 exactly, whatever the budget; the law is off by the rounding.
         shares = largest_remainders(self.sizes, MAX_DENOMINATOR)
-        channel = Channel(
-            np.tile(shares, (m, 1)), self.joint.x_labels, self.joint.x_labels, drop_empty=True
-        )
+        used = np.flatnonzero(shares)
+        labels = [self.joint.x_labels[x] for x in used.tolist()]
+        channel = Channel(np.tile(np.array(shares)[used], (m, 1)), self.joint.x_labels, labels)
         return Release.of(self.joint, channel, self.criterion, mechanism="least_distortion")
 
     def certificate(

@@ -1,5 +1,6 @@
 """A plan of pairs as integer weights of a channel, that keep the law of the symbols exactly."""
 
+import math
 from math import gcd
 
 import numpy as np
@@ -9,6 +10,10 @@ from lowlift.channel import MAX_DENOMINATOR
 
 #: A share of a symbol this small counts as none.
 _NONE = 1e-12
+#: The law is made exact by moves of up to this many of 2**48 parts of a symbol.
+_SMALL_MOVE = 1 << 20
+#: Symbols to choose from for a move, per output.
+_MOST_GIVERS = 12
 
 
 class Weights:
@@ -47,12 +52,15 @@ class Weights:
                 out[d] += size * k
         return out
 
-    def _move(self, c: int, source: int, target: int, amount: int) -> bool:
+    def _move(
+        self, c: int, source: int, target: int, amount: int, most: float = _SMALL_MOVE
+    ) -> bool:
         """Move weight of symbol c from one output to another; False where that is not possible."""
         row = self.rows[c]
         if amount == 0:
             return True
-        if row.get(source, 0) < amount or not self.allowed[c, target]:
+        is_small = amount <= min(most, row.get(source, 0))
+        if not is_small or not self.allowed[c, target]:
             return False
         row[target] = row.get(target, 0) + amount
         row[source] -= amount
@@ -76,7 +84,7 @@ class Weights:
                     target = short[-1]
                     amount = min(excess[d], -excess[target]) // self.sizes[c]
                     amount = min(amount, self.rows[c].get(d, 0))
-                    if amount == 0 or not self._move(c, d, target, amount):
+                    if amount == 0 or not self._move(c, d, target, amount, math.inf):
                         break
                     excess[d] -= amount * self.sizes[c]
                     excess[target] += amount * self.sizes[c]
@@ -87,49 +95,64 @@ class Weights:
     def _keep_exactly(self, excess: list[int]) -> bool:
         """Mend what is left by small moves between each output and one hub, in both directions.
 
-        The symbol that gives most weight to d gives some to the hub instead, or the one that gives
-        most to the hub gives some to d: an excess of e is mended by ``n x - n_hub y = e``, which
-        has a solution when gcd(n, n_hub) divides e. Where it does not, a third symbol, of a size
-        coprime to n_hub, gives some of its own output to d first; that output is mended later.
+        A symbol that gives weight to d gives some to the hub instead, or one that gives to the hub
+        gives some to d: an excess of e is mended by ``n x - n_hub y = e``, which has a solution
+        when gcd(n, n_hub) divides e. Where it divides for no two symbols, a third one moves some
+        weight from an output that is mended later to d first.
         """
         common = gcd(*self.sizes)
         excess = [e // common for e in excess]
+        sizes = [size // common for size in self.sizes]
         givers = self._givers()
-        sizes = [self.sizes[c] // common for c in givers]
-        hubs = sorted(range(self.m), key=lambda d: -sizes[d])[:50]
-        coprime = {h: [d for d in range(self.m) if gcd(sizes[d], sizes[h]) == 1] for h in hubs}
-        hub = max(hubs, key=lambda h: len(coprime[h]))
-        if not coprime[hub]:
-            return not any(excess)
-        helper = coprime[hub][-1]
-        for d in sorted(range(self.m), key=lambda d: d == helper):
-            if d == hub:
-                continue
-            divisor = gcd(sizes[d], sizes[hub])
-            if excess[d] % divisor:  # then d is not the helper
-                amount = (-excess[d]) * pow(sizes[helper], -1, divisor) % divisor
-                if not self._move(givers[helper], helper, d, amount):
+        hub = max(range(self.m), key=lambda d: (len({sizes[c] for c in givers[d]}), -d))
+        rest = [d for d in range(self.m) if d != hub]
+        for at, d in enumerate(rest):
+            if not givers[d] or not givers[hub]:
+                if excess[d]:
                     return False
-                excess[helper] -= amount * sizes[helper]
-                excess[d] += amount * sizes[helper]
-            gives, takes = _combination(
-                sizes[d] // divisor, sizes[hub] // divisor, excess[d] // divisor
-            )
-            if not (
-                self._move(givers[d], d, hub, gives) and self._move(givers[hub], hub, d, takes)
+                continue
+            pairs = [(gcd(sizes[c], sizes[h]), c, h) for c in givers[d] for h in givers[hub]]
+            divisor, giver, taker = min(pairs)
+            if excess[d] % divisor and not self._helped(
+                d, divisor, rest[at + 1 :], givers, excess, sizes
             ):
+                return False
+            parts = (value // divisor for value in (sizes[giver], sizes[taker], excess[d]))
+            gives, takes = _combination(*parts)
+            if not (self._move(giver, d, hub, gives) and self._move(taker, hub, d, takes)):
                 return False
             excess[hub] += excess[d]
             excess[d] = 0
         return not any(excess)
 
-    def _givers(self) -> list[int]:
-        """Return for each output the symbol that gives it the most weight."""
-        most = [(0, -1)] * self.m
+    def _helped(
+        self,
+        d: int,
+        divisor: int,
+        later: list[int],
+        givers: list[list[int]],
+        excess: list[int],
+        sizes: list[int],
+    ) -> bool:
+        """Move weight from a later output to d, so that its excess becomes a multiple."""
+        for other in later:
+            for c in givers[other]:
+                if gcd(sizes[c], divisor) == 1:
+                    amount = (-excess[d]) * pow(sizes[c], -1, divisor) % divisor
+                    if self._move(c, other, d, amount):
+                        excess[other] -= amount * sizes[c]
+                        excess[d] += amount * sizes[c]
+                        return True
+        return False
+
+    def _givers(self) -> list[list[int]]:
+        """Return for each output symbols that give it much weight, of different sizes."""
+        found: list[dict[int, int]] = [{} for _ in range(self.m)]
         for c, row in enumerate(self.rows):
             for d, k in row.items():
-                most[d] = max(most[d], (k, c))
-        return [c for _, c in most]
+                if k > 4 * _SMALL_MOVE and len(found[d]) < _MOST_GIVERS:
+                    found[d].setdefault(self.sizes[c], c)
+        return [list(by_size.values()) for by_size in found]
 
     def entries(self) -> tuple[Ints, Ints, Ints]:
         """Return outputs, members and weights, sorted by output and member."""

@@ -110,6 +110,10 @@ def least_distortion(
     search = Search(joint, criterion, matrix, keep_law, gap, deadline)
     release = search.release()
     if release is None:
+        if search.is_unsolved:
+            raise SolverFailed(
+                "no release within the limit was found in time. Raise time_limit or limit."
+            )
         _refuse(joint, criterion, distances_of(joint, distance, weights), keep_law, deadline, limit)
     certificate = search.certificate(release, limit, time_limit if search.is_stopped else None)
     return release.with_certificate(certificate)
@@ -124,10 +128,6 @@ def _refuse(
     limit: float | None,
 ) -> NoReturn:
     """Say that no channel was found within the limit, and from which limit on there is one."""
-    if deadline.is_over:
-        raise SolverFailed(
-            "no release within the limit was found in time. Raise time_limit or limit."
-        )
     ends = np.unique(matrix[np.isfinite(matrix) & (matrix > limit)])
     low, high = 0, len(ends) - 1  # the largest allows the release that ignores x
     while low < high and not deadline.is_over:
