@@ -135,7 +135,13 @@ class _Splitter:
         """Return the condition that the rows on the left meet and no others."""
         feature = self.features[k]
         if feature.is_number:
-            return {"most": float(np.max(feature.values[rows[low]]))}
+            below, above = (
+                np.max(feature.values[rows[low]]),
+                np.nanmin(np.append(feature.values[rows[~low]], np.nan)),
+            )
+            # Halfway: a value that is rounded when it is written stays on its side.
+            middle = below + (above - below) / 2
+            return {"most": float(middle if below <= middle < above else below)}
         last = int(feature.codes[rows[low]].max())
         # Values that no row here has go with their neighbours in the order.
         left, right = feature.values[: last + 1], feature.values[last + 1 :]
