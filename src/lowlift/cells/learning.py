@@ -135,13 +135,11 @@ class _Splitter:
         """Return the condition that the rows on the left meet and no others."""
         feature = self.features[k]
         if feature.is_number:
-            below, above = (
-                np.max(feature.values[rows[low]]),
-                np.nanmin(np.append(feature.values[rows[~low]], np.nan)),
-            )
+            below = np.max(feature.values[rows[low]])
+            above = np.min(np.nan_to_num(feature.values[rows[~low]], nan=np.inf))
             # Halfway: a value that is rounded when it is written stays on its side.
             middle = below + (above - below) / 2
-            return {"most": float(middle if below <= middle < above else below)}
+            return {"most": float(middle if below <= middle < above < np.inf else below)}
         last = int(feature.codes[rows[low]].max())
         # Values that no row here has go with their neighbours in the order.
         left, right = feature.values[: last + 1], feature.values[last + 1 :]
