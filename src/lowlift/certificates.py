@@ -193,7 +193,8 @@ def verify_certificate(
         return certificate.is_proven(joint, criterion, distance, weights)  # type: ignore[attr-defined,no-any-return]
     if certificate.scope != "mechanisms":
         raise InvalidInput(
-            f'only a certificate of scope "mechanisms" or "distortion" can be verified; got {certificate.scope!r}.'
+            'only a certificate of scope "mechanisms" or "distortion" can be verified; got '
+            f"{certificate.scope!r}."
         )
     pi = np.array(certificate.duals)
     numbers = [certificate.upper_bound, certificate.floor, *pi.flat]

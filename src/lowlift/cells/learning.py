@@ -4,7 +4,8 @@ S plays no part: cells that depend on it would say something about it.
 """
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ class Cells(NamedTuple):
     tree: Tree
     of: Ints
     distances: Floats
+    splitter: "Splitter"
 
 
 def learn_cells(
@@ -56,9 +58,10 @@ def learn_cells(
     features = features_of(columns)
     shares = np.array([(weights or {}).get(name, 1.0) for name in columns])
     shares = shares / shares.sum()
-    splitter = _Splitter(features, shares, min_rows)
-    tree, of = _grown(splitter, tuple(columns), most, deadline or Deadline(None))
-    return Cells(tree, of, cell_distances(of, features, shares, tree.size))
+    splitter = Splitter(features, shares)
+    nodes = Nodes(splitter, np.arange(len(splitter.places)), min_rows)
+    nodes.grow(most, deadline or Deadline(None))
+    return cells_of(splitter, [nodes])
 
 
 class _Split(NamedTuple):
@@ -68,11 +71,11 @@ class _Split(NamedTuple):
     condition: dict[str, Any]
 
 
-class _Splitter:
+class Splitter:
     """Scores a split of a node at the median of each column: by how much rows come nearer."""
 
-    def __init__(self, features: Sequence[Feature], shares: Floats, min_rows: int) -> None:
-        self.features, self.shares, self.min_rows = features, shares, min_rows
+    def __init__(self, features: Sequence[Feature], shares: Floats) -> None:
+        self.features, self.shares = features, shares
         parts, self.slices, at = [], [], 0
         for feature in features:
             if feature.is_number:
@@ -98,10 +101,15 @@ class _Splitter:
                 out += share * (1 - (mean**2).sum(axis=1))
         return out
 
-    def best(self, rows: Ints) -> _Split | None:
-        """Return the split of some rows that gains most; None where there is none."""
+    def best(
+        self, rows: Ints, min_rows: int, allows: Callable[[Bools], Bools] | None = None
+    ) -> _Split | None:
+        """Return the split of some rows that gains most; None where there is none.
+
+        `allows` tells for candidates (k, rows), which rows go to the left, which may be taken.
+        """
         size = len(rows)
-        if size < 2 * self.min_rows:
+        if size < 2 * min_rows:
             return None
         places = self.places[rows]
         at = [(size * k) // _CANDIDATES for k in range(1, _CANDIDATES)]
@@ -112,7 +120,7 @@ class _Splitter:
             for cut in np.unique(cuts[:, k]):
                 for low in (places[:, k] <= cut, places[:, k] < cut):
                     count = int(np.count_nonzero(low))
-                    if self.min_rows <= count <= size - self.min_rows and count not in tried:
+                    if min_rows <= count <= size - min_rows and count not in tried:
                         tried.add(count)
                         found.append((k, low))
         if not found:
@@ -126,7 +134,11 @@ class _Splitter:
         gains = size * self.spread(total, np.array([float(size)]))
         gains = gains - left_rows * self.spread(left, left_rows)
         gains -= right_rows * self.spread(right, right_rows)
+        if allows is not None:
+            gains = np.where(allows(low), gains, -np.inf)
         chosen = int(np.argmax(gains))
+        if gains[chosen] == -np.inf:
+            return None
         k = found[chosen][0]
         condition = self._condition(k, rows, low[chosen])
         return _Split(float(gains[chosen]), k, low[chosen], condition)
@@ -148,62 +160,84 @@ class _Splitter:
         return {"values": tuple(left)}
 
 
-def _grown(
-    splitter: _Splitter, names: tuple[str, ...], most: int, deadline: Deadline
-) -> tuple[Tree, Ints]:
-    """Split the cell that gains most, again and again."""
-    size = len(splitter.places)
-    rows: list[Ints] = [np.arange(size)]
-    splits: dict[int, tuple[_Split, int, int]] = {}
-    heap: list[tuple[float, int, _Split]] = []
+class Nodes:
+    """A tree that grows: the node that gains most is split, again and again."""
 
-    def push(node: int) -> None:
-        found = splitter.best(rows[node])
+    def __init__(self, splitter: Splitter, rows: Ints, min_rows: int, allows: Any = None) -> None:
+        self.splitter, self.min_rows = splitter, min_rows
+        self.allows = allows
+        #: The rows of each node; the first is all of them.
+        self.rows: list[Ints] = [rows]
+        self.splits: dict[int, tuple[_Split, int, int]] = {}
+        self._heap: list[tuple[float, int, _Split]] = []
+        self._push(0)
+
+    def _push(self, node: int) -> None:
+        here = self.rows[node]
+        allows = None if self.allows is None else (lambda low: self.allows(here, low))
+        found = self.splitter.best(here, self.min_rows, allows)
         if found is not None:
-            heapq.heappush(heap, (-found.gain, node, found))
+            heapq.heappush(self._heap, (-found.gain, node, found))
 
-    push(0)
-    while heap and len(splits) + 1 < most and not deadline.is_over:
-        _, node, found = heapq.heappop(heap)
-        here = rows[node]
-        left, right = len(rows), len(rows) + 1
-        rows += [here[found.low], here[~found.low]]
-        splits[node] = (found, left, right)
-        push(left)
-        push(right)
-    return _numbered(rows, splits, names, size)
+    def grow(self, most: int, deadline: Deadline) -> None:
+        """Split until there are so many leaves, or none can be split."""
+        while self._heap and len(self.splits) + 1 < most and not deadline.is_over:
+            _, node, found = heapq.heappop(self._heap)
+            here = self.rows[node]
+            left = len(self.rows)
+            self.rows += [here[found.low], here[~found.low]]
+            self.splits[node] = (found, left, left + 1)
+            self._push(left)
+            self._push(left + 1)
 
 
-def _numbered(
-    rows: list[Ints],
-    splits: dict[int, tuple[_Split, int, int]],
-    names: tuple[str, ...],
-    size: int,
-) -> tuple[Tree, Ints]:
-    """Return the tree with nodes and cells numbered from left to right."""
-    made: list[Split | None] = []
-    of = np.zeros(size, np.int64)
-    cells = 0
+class _Numbered:
+    """Conditions and cells, numbered from left to right."""
 
-    def walk(node: int) -> int:
-        nonlocal cells
-        if node not in splits:
-            of[rows[node]] = cells
-            cells += 1
-            return -cells
-        found, left, right = splits[node]
-        at = len(made)
-        made.append(None)
+    def __init__(self, size: int) -> None:
+        self.made: list[Split | None] = []
+        self.of = np.zeros(size, np.int64)
+        self.cells = 0
+
+    def add(self, nodes: Nodes, node: int = 0) -> int:
+        """Add the part of a tree below a node; return its number as `Split` has it."""
+        if node not in nodes.splits:
+            self.of[nodes.rows[node]] = self.cells
+            self.cells += 1
+            return -self.cells
+        found, left, right = nodes.splits[node]
         condition = dict(found.condition)
         if condition.pop("swap", False):
             left, right = right, left
-        first = walk(left)
-        second = walk(right)
-        made[at] = Split(found.feature, first, second, **condition)
+        at = len(self.made)
+        self.made.append(None)
+        ends = self.add(nodes, left), self.add(nodes, right)
+        self.made[at] = Split(found.feature, *ends, **condition)
         return at
 
-    walk(0)
-    return Tree(names, tuple(split for split in made if split is not None)), of
+    def graft(self, tree: Tree, parts: Sequence[Nodes], node: int = 0) -> int:
+        """Add a tree whose cells are split further, each by nodes of its own."""
+        if node < 0:
+            return self.add(parts[-1 - node])
+        split = tree.splits[node]
+        at = len(self.made)
+        self.made.append(None)
+        ends = self.graft(tree, parts, split.left), self.graft(tree, parts, split.right)
+        self.made[at] = replace(split, left=ends[0], right=ends[1])
+        return at
+
+
+def cells_of(splitter: Splitter, parts: Sequence[Nodes], tree: Tree | None = None) -> Cells:
+    """Return the leaves of nodes as cells; those of `parts`, where they are parts of a tree."""
+    numbered = _Numbered(len(splitter.places))
+    if tree is None:
+        numbered.add(parts[0])
+    else:
+        numbered.graft(tree, parts, 0 if tree.splits else -1)
+    names = tuple(feature.name for feature in splitter.features)
+    found = Tree(names, tuple(split for split in numbered.made if split is not None))
+    distances = cell_distances(numbered.of, splitter.features, splitter.shares, found.size)
+    return Cells(found, numbered.of, distances, splitter)
 
 
 def cell_distances(of: Ints, features: Sequence[Feature], shares: Floats, size: int) -> Floats:

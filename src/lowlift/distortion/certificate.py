@@ -104,6 +104,8 @@ class DistortionCertificate(Certificate):
         self, joint: Joint, criterion: Criterion, distance: Distance = None, weights: Any = None
     ) -> bool:
         """Prove the bound anew, in whole numbers, from the multipliers alone."""
+        if self.bins:
+            joint = _joined(joint, self.bins)
         matrix = distances_of(joint, distance, weights)
         if self.limit is not None:
             matrix = limited(matrix, self.limit)
@@ -148,6 +150,16 @@ def _reached(joint: Joint, channel: Channel, distance: Floats) -> tuple[float, f
         excess[y] += sizes[x] * weight
     off = Fraction(sum(map(abs, excess)), 2 * sum(sizes) * channel.denominator)
     return math.fsum(masses * distance[channel.members, targets]), float(off)
+
+
+def _joined(joint: Joint, bins: tuple[int, ...]) -> Joint:
+    """Return the joint of cells from that of their parts."""
+    if len(bins) != joint.n_x:
+        raise InvalidInput(f"the certificate must have a cell for each of {joint.n_x} symbols.")
+    _, of = np.unique(bins, return_inverse=True)
+    counts = np.zeros((joint.n_s, int(of.max()) + 1), dtype=joint.counts.dtype)
+    np.add.at(counts.T, of, joint.counts.T)
+    return Joint.from_counts(counts, joint.s_labels)
 
 
 def _float_below(value: Fraction) -> float:

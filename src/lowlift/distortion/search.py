@@ -12,7 +12,7 @@ from lowlift.distortion.certificate import DistortionCertificate
 from lowlift.distortion.program import Multipliers, Plan, Program
 from lowlift.distortion.proof import Proof, proven_bound, rounded_outward
 from lowlift.distortion.region import Region, is_beyond_floats, spaces_of, tangents_at
-from lowlift.distortion.weights import Weights
+from lowlift.distortion.weights import channel_of
 from lowlift.joint import Joint
 from lowlift.release import Release
 
@@ -140,15 +140,11 @@ class Search:
 
     def _rounded(self, rows: Ints, columns: Ints, masses: Floats) -> Release:
         """Return the release of a plan as integer weights, audited."""
-        joint = self.joint
-        weights = Weights(self.sizes, rows, columns, masses, np.isfinite(self.distance))
-        if self.keep_law:
-            weights.keep_law()
-        outputs, members, entries = weights.entries()
-        used, sizes = np.unique(outputs, return_counts=True)
-        labels = tuple(joint.x_labels[y] for y in used.tolist())
-        channel = Channel.from_entries(joint, sizes, members, entries, MAX_DENOMINATOR, labels)
-        return Release.of(joint, channel, self.criterion, mechanism="least_distortion")
+        allowed = np.isfinite(self.distance)
+        channel = channel_of(
+            self.joint, rows, columns, masses, allowed=allowed, keep_law=self.keep_law
+        )
+        return Release.of(self.joint, channel, self.criterion, mechanism="least_distortion")
 
     def _mixed(self, plan: Plan | None) -> Release:
         """Return the plan mixed with the release that ignores x, whose lifts are all 1."""

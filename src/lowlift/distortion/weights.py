@@ -5,8 +5,9 @@ from math import gcd
 
 import numpy as np
 
-from lowlift.arrays import Floats, Ints
-from lowlift.channel import MAX_DENOMINATOR
+from lowlift.arrays import Bools, Floats, Ints
+from lowlift.channel import MAX_DENOMINATOR, Channel
+from lowlift.joint import Joint
 
 #: A share of a symbol this small counts as none.
 _NONE = 1e-12
@@ -26,11 +27,11 @@ class Weights:
     rows, columns, masses
         The plan: pairs (c, d) and their masses, in floats.
     allowed
-        (m, m): which pairs may carry weight.
+        (m, m): which pairs may carry weight; None: all.
     """
 
     def __init__(
-        self, sizes: list[int], rows: Ints, columns: Ints, masses: Floats, allowed: Floats
+        self, sizes: list[int], rows: Ints, columns: Ints, masses: Floats, allowed: Bools | None
     ) -> None:
         self.sizes, self.allowed, self.m = sizes, allowed, len(sizes)
         self.rows: list[dict[int, int]] = [{} for _ in sizes]
@@ -60,7 +61,7 @@ class Weights:
         if amount == 0:
             return True
         is_small = amount <= min(most, row.get(source, 0))
-        if not is_small or not self.allowed[c, target]:
+        if not is_small or not (self.allowed is None or self.allowed[c, target]):
             return False
         row[target] = row.get(target, 0) + amount
         row[source] -= amount
@@ -159,6 +160,26 @@ class Weights:
         triples = sorted((d, c, k) for c, row in enumerate(self.rows) for d, k in row.items() if k)
         table = np.array(triples, dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
+
+
+def channel_of(
+    joint: Joint,
+    rows: Ints,
+    columns: Ints,
+    masses: Floats,
+    *,
+    allowed: Bools | None = None,
+    keep_law: bool = True,
+) -> Channel:
+    """Return the channel from X to X of a plan of pairs."""
+    sizes = [int(n) for n in joint.counts.sum(axis=0).tolist()]
+    weights = Weights(sizes, rows, columns, masses, allowed)
+    if keep_law:
+        weights.keep_law()
+    outputs, members, entries = weights.entries()
+    used, counts = np.unique(outputs, return_counts=True)
+    labels = tuple(joint.x_labels[y] for y in used.tolist())
+    return Channel.from_entries(joint, counts, members, entries, MAX_DENOMINATOR, labels)
 
 
 def _combination(a: int, b: int, e: int) -> tuple[int, int]:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.arrays import Floats
+from lowlift.arrays import Ints
 from lowlift.cells.tree import Split, Tree
+from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Label
 
 if TYPE_CHECKING:
+    from lowlift.cells.learning import Cells
     from lowlift.tables.columns import Column
     from lowlift.tables.table import Table
 
@@ -83,31 +85,51 @@ class CellBins:
 
 @dataclass(frozen=True)
 class Learnt:
-    """Cells as a column, and the mean distances between them."""
+    """Cells that were learnt of some columns, and the values of S of the rows they come from."""
 
-    column: "Column"
-    distances: Floats
-    #: How many rows they were learnt from.
-    rows: int
+    cells: "Cells"
+    kinds: Mapping[str, str]
+    sensitive: tuple[Label, ...]
+
+    @property
+    def column(self) -> "Column":
+        """The cells as a column."""
+        return self.column_of(self.cells.tree)
+
+    def column_of(self, tree: Tree) -> "Column":
+        """Return a tree of the same columns as a column."""
+        from lowlift.tables.columns import Column
+
+        kinds = tuple(self.kinds.values())
+        splits = tuple(_typed(split, kinds[split.column]) for split in tree.splits)
+        return Column(NAME, KIND, CellBins(replace(tree, splits=splits), kinds))
+
+    def numbers_of(self, s_labels: Sequence[Label]) -> Ints:
+        """Return the number of each row's value of S in the labels of a joint."""
+        number = {label: s for s, label in enumerate(s_labels)}
+        return np.array([number[label] for label in self.sensitive])
 
 
 def learn(
     table: "Table",
     names: Sequence[str],
+    sensitive: Sequence["Column"],
     most: int | str,
     *,
     min_rows: int = 20,
     weights: Mapping[str, float] | None = None,
+    deadline: Deadline | None = None,
 ) -> Learnt:
     """Learn cells of some columns from at most 100,000 rows of a table.
+
+    S plays no part in them; its values are handed on for what comes after.
 
     Raises
     ------
     InvalidInput
-        For a column that cannot be read, a number of cells below 1, or weights of other columns.
+        For a column that cannot be read.
     """
     from lowlift.cells.learning import learn_cells
-    from lowlift.tables.columns import Column
 
     kinds = {}
     for name in names:
@@ -118,22 +140,16 @@ def learn(
                 f"column {name!r} has a type that cannot be published in cells. Cast it in a view, "
                 "or leave it out."
             )
-    if min_rows < 1 or (isinstance(most, int) and most < 1):
-        raise InvalidInput("cells and the rows of each must be 1 or more.")
-    stray = set(weights or {}) - set(names)
-    if stray:
-        raise InvalidInput(f"weights must be of released columns; {min(stray)!r} is none.")
-    rows = table.sample(names, MOST_ROWS)
-    size = len(rows)
+    rows = table.sample(names, sensitive, MOST_ROWS)
     if most == "auto":
-        most = max(1, min(_MOST_CELLS, size // _ROWS_PER_CELL))
-    columns = {
-        name: as_values([row[k] for row in rows], kinds[name]) for k, name in enumerate(names)
-    }
-    found = learn_cells(columns, int(most), min_rows=min_rows, weights=weights)
-    splits = tuple(_typed(split, kinds[names[split.column]]) for split in found.tree.splits)
-    bins = CellBins(Tree(tuple(names), splits), tuple(kinds.values()))
-    return Learnt(Column(NAME, KIND, bins), found.distances, size)
+        most = max(1, min(_MOST_CELLS, len(rows) // _ROWS_PER_CELL))
+    parts = list(zip(*rows, strict=True))
+    columns = {name: as_values(parts[k], kinds[name]) for k, name in enumerate(names)}
+    found = learn_cells(columns, int(most), min_rows=min_rows, weights=weights, deadline=deadline)
+    texts = zip(*parts[len(names) :], strict=True)
+    labels = (tuple(c.label_of(t) for c, t in zip(sensitive, s, strict=True)) for s in texts)
+    values = tuple(one if len(sensitive) > 1 else one[0] for one in labels)
+    return Learnt(found, kinds, values)
 
 
 def as_values(values: Sequence[Any], kind: str) -> npt.NDArray[Any]:

@@ -270,11 +270,16 @@ def quantiles(
 
 
 def sample(
-    columns: Sequence[str], table: Expression, dialect: Dialect, most: int | None
+    columns: Sequence[str],
+    symbols: Sequence[Column],
+    table: Expression,
+    dialect: Dialect,
+    most: int | None,
 ) -> exp.Select:
-    """Return some columns of all rows, or of so many, chosen by a hash of their values."""
+    """Return some columns and symbols of all rows, or of so many, chosen by a hash of values."""
     values = [named(name) for name in columns]
-    query = exp.select(*values).from_(table.copy())
+    texts = (symbol(column, dialect).as_(f"c{k}") for k, column in enumerate(symbols))
+    query = exp.select(*values, *texts).from_(table.copy())
     if most is None:
         return query
     return query.order_by(dialect.hashed([value.copy() for value in values])).limit(most)

@@ -209,8 +209,10 @@ class Table:
                 f"{'Did you mean' if close else 'The first are'} {shown}{'?' if close else '.'}"
             )
 
-    def sample(self, names: Sequence[str], most: int) -> list[tuple[Any, ...]]:
-        """Return some columns of all rows, or of `most` of them; they stay in this process.
+    def sample(
+        self, names: Sequence[str], symbols: Sequence[Column], most: int
+    ) -> list[tuple[Any, ...]]:
+        """Return columns and symbol texts of all rows, or of `most`; they stay in this process.
 
         Cost
             One pass of the engine; a sort where there are more rows.
@@ -219,7 +221,7 @@ class Table:
 
         table, dialect = self._engine.table, self._engine.dialect
         limit = None if self.rows <= most else most
-        return self._engine.fetch(queries.sample(names, table, dialect, limit))
+        return self._engine.fetch(queries.sample(names, symbols, table, dialect, limit))
 
     def check_column(self, column: Column) -> None:
         """Refuse a column that the table does not have, or has as another kind."""

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from lowlift.arguments import check_choice
 from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
@@ -15,14 +13,11 @@ from lowlift.guarantees import verdict_word
 from lowlift.joint import Joint
 from lowlift.logs import logged
 from lowlift.measures import bayes_vulnerability
-from lowlift.mechanisms.least_distortion import least_distortion
 from lowlift.release import Release, release_card
-from lowlift.tables import Counts, Origin, Schema, Table
-from lowlift.tables.cells import learn
-from lowlift.tables.schema import ROWS
+from lowlift.tables import Origin, Schema
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
-from lowlift.workflow.columns import count, count_table, per_column
+from lowlift.workflow.columns import count_table, per_column
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +118,8 @@ def design(
     )
 
 
-def _designed(made: Design) -> str:
+def designed(made: Design) -> str:
+    """Say what was designed, for the log."""
     release = made.release
     verdict = verdict_word(release.criterion, release.audit.is_certified, made.is_satisfied)
     return (
@@ -132,7 +128,7 @@ def _designed(made: Design) -> str:
     )
 
 
-@logged("design", _designed)
+@logged("design", designed)
 def design_counted(
     joint: Joint,
     spec: Origin,
@@ -165,32 +161,6 @@ def design_counted(
         chosen=chosen,
         encoded=Encoded(encoded.name, made),
     )
-
-
-@logged("design", lambda found: _designed(found[0]))
-def design_cells(
-    table: Table, asked: Schema, criterion: Criterion, time_limit: float = 60.0
-) -> tuple[Design, Counts]:
-    """Learn cells of the released columns, and design the release that changes rows least.
-
-    Returns the counts of S by cells too, with missing values as values.
-    """
-    table.hold((*asked.sensitive, *asked.released))
-    learnt = learn(
-        table, asked.released, asked.cells or "auto", min_rows=asked.min_rows, weights=asked.weights
-    )
-    joint, counts = count(table, asked, learnt.column)
-    here = np.array(joint.x_labels, np.int64)  # cells that some row is in
-    distances = learnt.distances[np.ix_(here, here)]
-    release = least_distortion(joint, criterion, distances, time_limit=time_limit)
-    size = f"{joint.n_x:,} cells of {len(asked.released)} columns"
-    origin = replace(joint.origin, encoding=ROWS)
-    return Design(
-        Chosen("least-distortion", f"{size}: rows are published"),
-        Encoded(ROWS, release.with_table(origin)),
-        per_column(joint, release.channel, criterion, origin.sensitive),
-        lift_intervals(joint, release.channel),
-    ), counts
 
 
 def guesses(joint: Joint, channel: Channel) -> tuple[float, float]:

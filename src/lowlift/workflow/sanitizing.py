@@ -17,10 +17,11 @@ from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.formulas import formula_warnings
 from lowlift.tables.schema import ROWS
 from lowlift.workflow.applying import Options, drawn
+from lowlift.workflow.cells import design_cells
 from lowlift.workflow.checking import Verification, verify_written
 from lowlift.workflow.choices import Progress
 from lowlift.workflow.columns import count
-from lowlift.workflow.designing import Design, design_cells, design_counted
+from lowlift.workflow.designing import Design, design_counted
 from lowlift.workflow.transaction import Content, commit, drafts
 
 if TYPE_CHECKING:
