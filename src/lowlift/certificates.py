@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowlift.arguments import check_instance
+from lowlift.arrays import Floats
 from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.display import card
@@ -208,16 +209,7 @@ def verify_certificate(
     if certificate.bins:
         classes, criterion = _binned(joint, criterion, certificate.bins)
     polytope = Polytope(classes.joint, criterion)
-    if certificate.tangents:
-        try:
-            points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, joint.n_s)
-        except ValueError as error:
-            raise InvalidInput("the certificate's tangents must be lift vectors.") from error
-        # Far from the lifts there are, a tangent computed in floats may cut into the region.
-        low, high = polytope.lift.min(axis=1) - 1e-9, polytope.lift.max(axis=1) + 1e-9
-        if not ((points >= low) & (points <= high)).all():
-            raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
-        polytope.cut(points.T)
+    polytope.cut(tangent_points(certificate, classes.joint, 1e-9).T)
     claimed = information_bound(joint.p_x, pi, certificate.floor)
     if not claimed / joint.entropy_x <= certificate.upper_bound:  # or it is no number
         return False
@@ -233,6 +225,21 @@ def verify_certificate(
         is_over=lambda: deadline.is_over,
     )
     return proof.floor >= certificate.floor
+
+
+def tangent_points(certificate: Certificate, joint: Joint, room: float) -> Floats:
+    """Return the lift vectors at which tangents were taken, (t, |S|).
+
+    Far from the lifts there are, a tangent computed in floats may cut into the region.
+    """
+    try:
+        points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, joint.n_s)
+    except ValueError as error:
+        raise InvalidInput("the certificate's tangents must be lift vectors.") from error
+    low, high = joint.lift.min(axis=1) - room, joint.lift.max(axis=1) + room
+    if not ((points >= low) & (points <= high)).all():
+        raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
+    return points
 
 
 def _binned(joint: Joint, criterion: Criterion, bins: tuple[int, ...]) -> tuple[Classes, Criterion]:

@@ -87,8 +87,9 @@ def features_of(
         if values.dtype.kind == "f" and len(np.unique(values[~np.isnan(values)])) > _FEW:
             made.append(number_feature(name, values))
         elif values.dtype.kind == "f":
-            objects = np.where(np.isnan(values), None, values.astype(object))
-            made.append(category_feature(name, objects.tolist()))
+            missing = np.isnan(values).tolist()
+            pairs = zip(values.tolist(), missing, strict=True)
+            made.append(category_feature(name, [None if gone else v for v, gone in pairs]))
         else:
             made.append(category_feature(name, values.tolist()))
     return [_ordered(feature, made) for feature in made]

@@ -173,16 +173,16 @@ class Tree:
 
 
 def _split_of(saved: Any) -> Split:
-    ends = [saved["column"], saved["left"], saved["right"]]
+    column, left, right = ends = saved["column"], saved["left"], saved["right"]
     values = tuple(saved["in"]) if "in" in saved else (saved["most"],)
     is_plain = all(isinstance(value, str | int | float | bool | None) for value in values)
     if not is_plain or any(type(end) is not int for end in ends):
         raise ValueError
     if "in" in saved:
-        return Split(*ends, values=values)
+        return Split(column, left, right, values=values)
     if values[0] is None or isinstance(values[0], bool):
         raise ValueError
-    return Split(*ends, most=values[0])
+    return Split(column, left, right, most=values[0])
 
 
 def _meets(split: Split, values: npt.NDArray[Any]) -> Bools:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowlift.arrays import Floats
-from lowlift.certificates import Certificate
+from lowlift.certificates import Certificate, tangent_points
 from lowlift.channel import Channel
 from lowlift.criteria import Criterion
 from lowlift.distortion.distances import Distance, distances_of, limited
@@ -95,7 +95,7 @@ class DistortionCertificate(Certificate):
         """Return the certificate that `to_dict` described."""
         check(saved, "release", "distortion_certificate")
         floats = ("duals", "multipliers"), ("spaces", "outputs", "bins")
-        parts = {name: tuple(map(float, saved[name])) for name in floats[0]}
+        parts: dict[str, Any] = {name: tuple(map(float, saved[name])) for name in floats[0]}
         parts |= {name: tuple(saved.get(name, ())) for name in floats[1]}
         parts["tangents"] = tuple(tuple(map(float, point)) for point in saved["tangents"])
         return cls(**{**saved, **parts})
@@ -113,11 +113,7 @@ class DistortionCertificate(Certificate):
             raise InvalidInput(
                 "distance must be the one that the certificate was made for; it is another."
             )
-        points = np.array(self.tangents, dtype=np.float64).reshape(-1, joint.n_s)
-        low, high = joint.lift.min(axis=1) - 1e-6, joint.lift.max(axis=1) + 1e-6
-        # Far from the lifts there are, a tangent computed in floats may cut into the region.
-        if not ((points >= low) & (points <= high)).all():
-            raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
+        points = tangent_points(self, joint, 1e-6)
         half_spaces = rounded_outward(joint, criterion, points)
         proof = Proof(
             np.array(self.duals, np.float64),

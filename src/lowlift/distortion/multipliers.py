@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class _Ascent:
         move = self.log_p - np.log(np.maximum(sums, np.float32(1e-37)))
         self.sources += np.float32(eta) * np.clip(move, -30, 30)
 
-    def _plan(self, block: slice, eta: float) -> tuple[Floats, Floats, Floats]:
+    def _plan(self, block: slice, eta: float) -> tuple[Any, Any, Any]:
         plan = self.lifts[:, block].T @ self.values
         plan += self.sources
         plan -= self.distance[block]

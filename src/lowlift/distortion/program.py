@@ -86,7 +86,8 @@ class Program:
         self.tangent_values = np.zeros((0, self.m))
         self.tangent_normals = np.zeros((0, len(lift)))
         self.tangent_room = np.zeros(0)
-        self._pairs: Ints | None = None
+        #: The pairs that may carry mass so far; none before the first solve.
+        self._pairs = np.zeros(0, np.int64)
 
     def cut(self, outputs: Ints, spaces: HalfSpaces, shrink: float) -> None:
         """Add half-spaces, each for one output; they are moved toward lift 1 by `shrink`."""
@@ -147,7 +148,7 @@ class Program:
         """Return multipliers to begin with and their bound; choose the first pairs by them."""
         best = Multipliers(np.zeros(self.m), np.zeros_like(self.values), np.zeros(0))
         reduced, bound = self.price(best)
-        if self._pairs is None:
+        if not len(self._pairs):
             if self.keep_law:
                 stages = smoothed(self.p, self.values, self.region, self.distance, deadline)
                 for law, lifts in stages:
@@ -165,7 +166,7 @@ class Program:
         by_row = each[:, None] * m + np.argpartition(reduced, k - 1, axis=1)[:, :k]
         by_column = np.argpartition(reduced, k - 1, axis=0)[:k] * m + each
         pairs = np.unique(np.concatenate([by_row.ravel(), by_column.ravel(), each * (m + 1)]))
-        return pairs[np.isfinite(self.distance.ravel()[pairs])]
+        return np.asarray(pairs[np.isfinite(self.distance.ravel()[pairs])])
 
     def _restricted(
         self, pairs: Ints, deadline: Deadline, *, is_precise: bool
@@ -183,7 +184,10 @@ class Program:
         shares = np.tile(self.p[outputs], 2)
         cost = np.concatenate([self.distance[rows, columns], shares * self.slack_price])
         solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        options = {"output_flag": False, "time_limit": min(max(deadline.left, 0.01), 1e9)}
+        options: dict[str, Any] = {
+            "output_flag": False,
+            "time_limit": min(max(deadline.left, 0.01), 1e9),
+        }
         if not is_precise:
             options |= {"solver": "ipm", "run_crossover": "off", "ipm_optimality_tolerance": 1e-5}
         for name, value in options.items():

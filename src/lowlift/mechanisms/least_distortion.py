@@ -14,9 +14,9 @@ from lowlift.arrays import Floats
 from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline, check_time_limit
 from lowlift.distortion.distances import Distance, distances_of, limited
-from lowlift.distortion.search import Search
 from lowlift.errors import Infeasible, SolverFailed
 from lowlift.joint import Joint, check_joint
+from lowlift.mechanisms.distortion_search import Search
 from lowlift.mechanisms.random_response import check_convex
 from lowlift.release import Release
 
@@ -114,7 +114,8 @@ def least_distortion(
             raise SolverFailed(
                 "no release within the limit was found in time. Raise time_limit or limit."
             )
-        _refuse(joint, criterion, distances_of(joint, distance, weights), keep_law, deadline, limit)
+        whole = distances_of(joint, distance, weights)
+        _refuse(joint, criterion, whole, keep_law, deadline, limit or 0.0)
     certificate = search.certificate(release, limit, time_limit if search.is_stopped else None)
     return release.with_certificate(certificate)
 
@@ -125,7 +126,7 @@ def _refuse(
     matrix: Floats,
     keep_law: bool,
     deadline: Deadline,
-    limit: float | None,
+    limit: float,
 ) -> NoReturn:
     """Say that no channel was found within the limit, and from which limit on there is one."""
     ends = np.unique(matrix[np.isfinite(matrix) & (matrix > limit)])

@@ -89,7 +89,7 @@ def read_back_cells(table: "Table", cells: Column, outputs: Sequence[int]) -> Re
     counts, unknown = [0] * len(outputs), 0
     for (cell,), amount in zip(counted.symbols, counted.counts, strict=True):
         if cell in place:
-            counts[place[cell]] += amount
+            counts[place[cell]] += amount  # type: ignore[index]
         else:
             unknown += amount
     return ReadBack(tuple(table.kinds), tuple(counts), unknown, table.sha256())

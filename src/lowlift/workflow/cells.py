@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from lowlift.cells.refining import refine, spread
 from lowlift.confidence import lift_intervals
 from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline
@@ -19,6 +18,7 @@ from lowlift.tables.schema import ROWS
 from lowlift.workflow.choices import Chosen
 from lowlift.workflow.columns import count, per_column
 from lowlift.workflow.designing import Design, designed
+from lowlift.workflow.parts import refine, spread
 
 
 @logged("design", lambda found: designed(found[0]))
@@ -55,10 +55,11 @@ def design_cells(
     reason = f"{joint.n_x:,} cells of {len(asked.released)} columns: rows are published"
     channel = release.channel
     made = Design(
-        Chosen("least-distortion", reason),
-        Encoded(ROWS, release.with_table(origin)),
+        release.audit,
         per_column(release.joint, channel, criterion, origin.sensitive),
         lift_intervals(release.joint, channel),
+        chosen=Chosen("least-distortion", reason),
+        encoded=Encoded(ROWS, release.with_table(origin)),
     )
     return made, counts
 

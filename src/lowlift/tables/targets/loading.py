@@ -107,8 +107,9 @@ def published(
     several times as fast.
     """
     if output.cells is not None:
-        names = ((named(f"k{k}", "r"), name) for k, name in enumerate(output.names))
-        columns = [one.as_(name, quoted=True) for one, name in names]
+        columns = [
+            named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(output.names)
+        ]
         return exp.select(*columns).from_(exp.alias_(_ROWS.copy(), "r", table=True))
     lists: list[Expression] = []
     values = {}

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from lowlift.arrays import Floats, Ints
-from lowlift.channel import MAX_DENOMINATOR, Channel, largest_remainders
+from lowlift.channel import MAX_DENOMINATOR, Channel
 from lowlift.criteria import Criterion, HalfSpaces, leakage_of
 from lowlift.deadline import Deadline
 from lowlift.distortion.certificate import DistortionCertificate
@@ -13,6 +13,7 @@ from lowlift.distortion.program import Multipliers, Plan, Program
 from lowlift.distortion.proof import Proof, proven_bound, rounded_outward
 from lowlift.distortion.region import Region, is_beyond_floats, spaces_of, tangents_at
 from lowlift.distortion.weights import channel_of
+from lowlift.exact import largest_remainders
 from lowlift.joint import Joint
 from lowlift.release import Release
 
@@ -151,13 +152,12 @@ class Search:
         m, p = self.joint.n_x, self.joint.p_x
         rows, columns = np.divmod(np.arange(m * m), m)
         ignoring = np.outer(p, p).ravel()
-        found = ignoring
         if plan is not None:
-            found = np.bincount(plan.rows * m + plan.columns, plan.masses, m * m)
-        for share in _MIXTURES if plan is not None else ():
-            release = self._rounded(rows, columns, (1 - share) * found + share * ignoring)
-            if release.audit.is_satisfied:
-                return release
+            found: Floats = np.bincount(plan.rows * m + plan.columns, plan.masses, m * m)
+            for share in _MIXTURES:
+                release = self._rounded(rows, columns, (1 - share) * found + share * ignoring)
+                if release.audit.is_satisfied:
+                    return release
         # Equal rows have lift 1 exactly, whatever the budget; the law is off by the rounding.
         shares = largest_remainders(self.sizes, MAX_DENOMINATOR)
         used = np.flatnonzero(shares)

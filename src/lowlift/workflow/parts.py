@@ -57,7 +57,9 @@ def refine(
         x = place.get(cell)
         is_split = x is not None and stay[x] > _LEAST_STAY and not deadline.is_over
         check = (
-            _Check(sensitive, joint, release.criterion, stay[x], come[:, x]) if is_split else None
+            _Check(sensitive, joint, release.criterion, float(stay[x]), come[:, x])
+            if is_split
+            else None
         )
         least = min_rows if is_split else len(rows) + 1
         nodes = Nodes(cells.splitter, rows, least, check)
