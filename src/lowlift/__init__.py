@@ -21,6 +21,7 @@ from lowlift.criteria import (
     L1Lift,
     MaxLift,
 )
+from lowlift.distortion.certificate import DistortionCertificate
 from lowlift.draw import draw
 from lowlift.errors import (
     BoundViolated,
@@ -32,6 +33,7 @@ from lowlift.errors import (
     SolverFailed,
 )
 from lowlift.joint import Joint
+from lowlift.mechanisms.least_distortion import least_distortion
 from lowlift.mechanisms.merging import subset_merging
 from lowlift.mechanisms.optimal_merging import optimal_merging
 from lowlift.mechanisms.random_response import random_response
@@ -55,6 +57,7 @@ __all__ = [
     "Channel",
     "Chi2Lift",
     "Criterion",
+    "DistortionCertificate",
     "Infeasible",
     "InvalidInput",
     "Joint",
@@ -75,6 +78,7 @@ __all__ = [
     "errors",
     "estimate",
     "high_risk",
+    "least_distortion",
     "measures",
     "optimal_merging",
     "random_response",

@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowlift.arguments import check_instance
+from lowlift.arrays import Floats
 from lowlift.criteria import BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.display import card
@@ -157,7 +158,13 @@ def _seconds_of(saved: Any) -> float | None:
 
 
 def verify_certificate(
-    joint: Joint, criterion: Criterion, certificate: Certificate, *, time_limit: float = 600.0
+    joint: Joint,
+    criterion: Criterion,
+    certificate: Certificate,
+    *,
+    distance: Any = None,
+    weights: Any = None,
+    time_limit: float = 600.0,
 ) -> bool:
     """Prove the certificate's bound anew, from the joint, the criterion and its duals alone.
 
@@ -166,7 +173,9 @@ def verify_certificate(
     joint, criterion
         What the bound is claimed for.
     certificate
-        Of scope "mechanisms".
+        Of scope "mechanisms", or "distortion" (of `least_distortion`).
+    distance, weights
+        As they were given to `least_distortion`.
     time_limit
         Seconds; a bound that is not proven by then counts as not verified.
 
@@ -181,9 +190,12 @@ def verify_certificate(
     check_joint(joint)
     check_criterion(criterion)
     check_instance(certificate, Certificate, "certificate")
+    if certificate.scope == "distortion":
+        return certificate.is_proven(joint, criterion, distance, weights)  # type: ignore[attr-defined,no-any-return]
     if certificate.scope != "mechanisms":
         raise InvalidInput(
-            f'only a certificate of scope "mechanisms" can be verified; got {certificate.scope!r}.'
+            'only a certificate of scope "mechanisms" or "distortion" can be verified; got '
+            f"{certificate.scope!r}."
         )
     pi = np.array(certificate.duals)
     numbers = [certificate.upper_bound, certificate.floor, *pi.flat]
@@ -197,16 +209,7 @@ def verify_certificate(
     if certificate.bins:
         classes, criterion = _binned(joint, criterion, certificate.bins)
     polytope = Polytope(classes.joint, criterion)
-    if certificate.tangents:
-        try:
-            points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, joint.n_s)
-        except ValueError as error:
-            raise InvalidInput("the certificate's tangents must be lift vectors.") from error
-        # Far from the lifts there are, a tangent computed in floats may cut into the region.
-        low, high = polytope.lift.min(axis=1) - 1e-9, polytope.lift.max(axis=1) + 1e-9
-        if not ((points >= low) & (points <= high)).all():
-            raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
-        polytope.cut(points.T)
+    polytope.cut(tangent_points(certificate, classes.joint, 1e-9).T)
     claimed = information_bound(joint.p_x, pi, certificate.floor)
     if not claimed / joint.entropy_x <= certificate.upper_bound:  # or it is no number
         return False
@@ -222,6 +225,21 @@ def verify_certificate(
         is_over=lambda: deadline.is_over,
     )
     return proof.floor >= certificate.floor
+
+
+def tangent_points(certificate: Certificate, joint: Joint, room: float) -> Floats:
+    """Return the lift vectors at which tangents were taken, (t, |S|).
+
+    Far from the lifts there are, a tangent computed in floats may cut into the region.
+    """
+    try:
+        points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, joint.n_s)
+    except ValueError as error:
+        raise InvalidInput("the certificate's tangents must be lift vectors.") from error
+    low, high = joint.lift.min(axis=1) - room, joint.lift.max(axis=1) + room
+    if not ((points >= low) & (points <= high)).all():
+        raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
+    return points
 
 
 def _binned(joint: Joint, criterion: Criterion, bins: tuple[int, ...]) -> tuple[Classes, Criterion]:

@@ -23,6 +23,7 @@ from lowlift.exposure import ends_of, exposed, is_by_blocks
 from lowlift.files import read_json, refusing_damage, write_text
 from lowlift.guarantees import guarantee_of
 from lowlift.joint import Joint, Label, check_labels
+from lowlift.tables.schema import ROWS
 
 __all__ = ["Codebook", "is_by_blocks"]
 
@@ -136,6 +137,24 @@ class Codebook:
             exposed(encoded, step, masses),
         )
 
+    @classmethod
+    def of_rows(cls, encoded: Encoded, columns: Iterable[dict[str, Any]]) -> Self:
+        """Return what may be published where rows are: the guarantee and the columns, no cells.
+
+        The law of the cells is kept, so that a reader needs no channel; how often a small cell
+        became another would tell about its rows.
+        """
+        return cls._rows(from_dict(to_dict(encoded.release.criterion)), columns)
+
+    @classmethod
+    def _rows(cls, criterion: BuiltIn, columns: Any) -> Self:
+        none: tuple[Any, ...] = ()
+        guarantee = guarantee_of(criterion)
+        plain = _plain_columns(columns)
+        return cls(
+            ROWS, criterion, guarantee, none, none, none, none, none, none, None, None, plain
+        )
+
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the codebook to a file, in full or not at all, readable as the umask allows.
 
@@ -197,6 +216,10 @@ class Codebook:
     def _from_dict(cls, saved: dict[str, Any]) -> Self:
         criterion = from_dict(saved["criterion"])
         encoding, outputs = saved["encoding"], saved["outputs"]
+        if encoding == ROWS:
+            return cls._rows(criterion, saved["columns"])
+        if not outputs or not saved["x_labels"]:
+            raise InvalidInput("a codebook must have outputs and values of X; it has none.")
         step = None if saved["round_to"] is None else _step(saved["round_to"])
         is_hidden = step is not None and encoding == "values"
         x_labels = check_labels(saved["x_labels"], len(saved["x_labels"]), "x")

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift.arrays import Floats
-from lowlift.cells import as_table, refuse_bad_cell, whole_numbers
 from lowlift.display import MOST, card
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.exact import integers_of
+from lowlift.joint_table import as_table, refuse_bad_cell, whole_numbers
 from lowlift.labels import Label, check_labels, labels_in
 from lowlift.wording import cell, counted, percent, shown, times
 

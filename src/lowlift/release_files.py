@@ -5,9 +5,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from lowlift.audit import Audit
-from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.criteria import from_dict, to_dict
+from lowlift.distortion.certificate import certificate_from_dict
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.joint import Joint
 from lowlift.partition import Partition
@@ -71,7 +71,7 @@ def parts_of(saved: dict[str, Any]) -> dict[str, Any]:
         "channel": channel,
         "criterion": from_dict(saved["criterion"]),
         "partition": partition,
-        "certificate": None if certified is None else Certificate.from_dict(certified),
+        "certificate": None if certified is None else certificate_from_dict(certified),
         "mechanism": saved["mechanism"],
     }
 

@@ -47,6 +47,8 @@ def sanitize(
     bins: Mapping[str, Any] | None = None,
     missing: str | None = None,
     encoding: str | None = None,
+    cells: int | str | None = None,
+    weights: Mapping[str, float] | None = None,
     schema: Schema | None = None,
     mechanism: str = "auto",
     target: str | None = None,
@@ -71,7 +73,7 @@ def sanitize(
         ``data.duckdb?table=NAME`` or ``postgresql://user@host/db?table=NAME``.
     criterion
         The bound, such as ``LIP(0.5)``.
-    sensitive, released, bins, missing, encoding
+    sensitive, released, bins, missing, encoding, cells, weights
         The columns, as for `Schema`; or a `schema`. By default values of X are written.
     mechanism
         "auto" takes the best that the size allows; `lowlift.workflow.MECHANISMS` has the others.
@@ -126,7 +128,8 @@ def sanitize(
     from lowlift import workflow
 
     check_criterion(criterion)
-    asked = _schema(schema, sensitive, released, bins=bins, missing=missing, encoding=encoding)
+    more = {"missing": missing, "encoding": encoding, "cells": cells, "weights": weights}
+    asked = _schema(schema, sensitive, released, bins=bins, **more)
     options = workflow.Options(keep, accept_uncovered, keep_order, id, key, seed, force=force)
     return workflow.sanitize(
         table,

@@ -9,14 +9,15 @@ import numpy as np
 
 from lowlift.errors import InvalidInput
 from lowlift.tables.alias import AliasTable, key_text
+from lowlift.tables.columns import Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
-from lowlift.tables.engines import Engine, refuse_ids
+from lowlift.tables.engines import Engine, HoldsRows, refuse_ids
 from lowlift.tables.outputs import Applied, Output
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame, file_format
-from lowlift.tables.staging import ReadBack, Staged, read_back
-from lowlift.tables.targets import Target, open_target
+from lowlift.tables.staging import ReadBack, Staged, read_back, read_back_cells
+from lowlift.tables.targets import TakesRows, Target, open_target
 
 if TYPE_CHECKING:
     from lowlift.tables.table import Table
@@ -47,14 +48,17 @@ def staged(
         rows, unseen = _rows_per_symbol(draw, counts)
         if draw.id is not None and not (engine.checks_ids_drawn and _is_by_row(draw, output)):
             refuse_ids(*engine.ids(draw.id))
-        written = _write(engine, draw, output, target, rows, progress)
+        if output.cells is None:
+            written = _write(engine, draw, output, target, rows, progress)
+        else:
+            written = _write_donors(engine, draw, output.cells, target, rows, progress)
         expected = counts.rows - unseen
         if sum(written) != expected or counts.rows + counts.dropped != table.rows:
             raise InvalidInput(
                 f"a table must not change while it is read; {table.description} did: "
                 f"{expected} rows were counted, {sum(written)} drawn. Nothing was published."
             )
-        found = _read_back(target, output, written)
+        found = _read_back(target, output, written, draw)
         engine.check_unchanged()
         numbers = tuple(int(number) for number in written)
         applied = Applied(table.rows, expected, counts.dropped, unseen, found.sha256, numbers)
@@ -71,22 +75,33 @@ def _can_keep_order(engine: Engine, output: Output) -> bool:
     return engine.has_order and not is_relation
 
 
-def _read_back(target: Target, output: Output, written: Sequence[int]) -> ReadBack:
+def _read_back(target: Target, output: Output, written: Sequence[int], draw: Draw) -> ReadBack:
     """Read what was written, and refuse it unless it is exactly what was drawn."""
     from lowlift.tables.table import Table
 
     with target.written() as engine:
-        found = read_back(Table(engine), output.columns)
+        if output.cells is not None:
+            found = read_back_cells(Table(engine), output.cells, draw.outputs)
+        else:
+            found = read_back(Table(engine), output.columns)
+    if output.cells is not None:
+        _refuse_other(found, output, list(map(int, written)))
+        return found
     same: dict[tuple[str | None, ...], int] = {}
     drawn = [0] * len(written)
     for y, texts in enumerate(zip(*(column.written for column in output.columns), strict=True)):
         drawn[same.setdefault(texts, y)] += int(written[y])
+    _refuse_other(found, output, drawn)
+    return found
+
+
+def _refuse_other(found: ReadBack, output: Output, drawn: list[int]) -> None:
+    """Refuse what was read back unless it is exactly what was drawn."""
     if found.unknown or list(found.counts) != drawn or found.names != output.names:
         raise InvalidInput(
             f"{output.description} must have the {sum(drawn)} rows that were drawn; read back: "
             f"{found.rows} rows, {found.unknown} of them no output. Nothing was published."
         )
-    return found
 
 
 def _check(table: "Table", draw: Draw, output: Output) -> None:
@@ -160,6 +175,28 @@ def _write(
     progress(half, steps)
     target.write_counts(drawn, draw.seed, lambda done, _: progress(half + done, steps))
     return list(drawn)
+
+
+def _write_donors(
+    engine: Engine,
+    draw: Draw,
+    cells: Column,
+    target: Target,
+    rows: list[int],
+    progress: Progress,
+) -> list[int]:
+    """Draw a cell for each row, then a row of that cell; the row itself plays no further part."""
+    if not (isinstance(engine, HoldsRows) and isinstance(target, TakesRows)):
+        raise InvalidInput(
+            f"values drawn inside cells need a file, a frame or a DuckDB table; this is "
+            f"{engine.dialect.name}. Export the columns to a Parquet file."
+        )
+    steps = 2 * sum(rows)
+    drawn = rows_per_output(draw.channel, rows, draw.seed, lambda done: progress(done, steps))
+    by_cell = dict(zip(draw.outputs, drawn.tolist(), strict=True))
+    target.write_donors(engine.donors(cells, by_cell, draw.seed))
+    progress(steps, steps)
+    return list(drawn.tolist())
 
 
 def _keyed(engine: Engine, draw: Draw) -> list[int]:

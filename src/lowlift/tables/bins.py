@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from lowlift.errors import InvalidInput
 from lowlift.files import refuse_unknown
 from lowlift.joint import Label
+from lowlift.tables.cells import CellBins
 from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days, Declared, Labelled
 
 Number: TypeAlias = int | float
@@ -187,7 +188,7 @@ class Quantiles(Declared):
         raise InvalidInput(fault)  # of its own: the other one has a value of the table
 
 
-Bins: TypeAlias = Edges | Width | Each | Quantiles | DateBins
+Bins: TypeAlias = Edges | Width | Each | Quantiles | DateBins | CellBins
 
 
 def bins_from_dict(values: Mapping[str, Any]) -> Bins:
@@ -214,6 +215,8 @@ def bins_from_dict(values: Mapping[str, Any]) -> Bins:
             found = Days(days)
         case {"bins": "dates", "edges": [*edges]}:
             found = DateEdges(tuple(edges))
+        case {"bins": "cells"}:
+            found = CellBins.from_dict(values)
         case _:
             raise InvalidInput("bins must be of a kind that lowlift writes; the file has another.")
     refuse_unknown(values, found.to_dict(), "bins")

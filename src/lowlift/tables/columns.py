@@ -12,6 +12,8 @@ from lowlift.errors import InvalidInput
 from lowlift.files import refuse_unknown
 from lowlift.joint import Label
 from lowlift.tables.bins import Bins, Each, Edges, Quantiles, Width, bins_from_dict
+from lowlift.tables.cells import KIND as CELLS
+from lowlift.tables.cells import CellBins
 from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days
 
 #: The kinds of column a table can have; "other" can be kept, but not counted.
@@ -51,6 +53,10 @@ class Column:
     bins: Bins | None = None
 
     def __post_init__(self) -> None:
+        if (self.kind == CELLS) != isinstance(self.bins, CellBins):
+            raise InvalidInput("a column of cells must have cells, and no other column has them.")
+        if self.kind == CELLS:
+            return
         if self.kind not in KINDS or self.kind == "other":
             raise InvalidInput(
                 f"column {self.name!r} must be text, integer, real, boolean, date or uuid; it is "
@@ -99,6 +105,11 @@ class Column:
                 f"column {self.name!r} holds days ({self.kind}), so its bins must be days of a "
                 f"calendar; got numbers. Use {forms}."
             )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that it is made of."""
+        return self.bins.tree.columns if isinstance(self.bins, CellBins) else (self.name,)
 
     @property
     def output_kind(self) -> str:
@@ -166,7 +177,7 @@ class Column:
         raise InvalidInput("a column must have a name, a kind and bins; the file says otherwise.")
 
 
-def _resolved(bins: Bins) -> Edges | Width | Each | Calendar | Days | DateEdges:
+def _resolved(bins: Bins) -> Edges | Width | Each | Calendar | Days | DateEdges | CellBins:
     if isinstance(bins, Quantiles):
         raise InvalidInput("quantiles must be resolved by Table.column before they are used.")
     return bins

@@ -8,7 +8,7 @@ by row, and the rows themselves never leave the engine.
 import hashlib
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -92,6 +92,11 @@ class Draw:
             )
         if self.seed is not None and (self.id is not None or self.seed < 0):
             raise InvalidInput("a seed must be 0 or more and goes without an id; it does not.")
+
+    @property
+    def outputs(self) -> list[int]:
+        """The cell that each output is, where the outputs are cells."""
+        return [int(label) for label in self.channel.y_labels]  # type: ignore[arg-type]
 
     def texts(self) -> list[tuple[str | None, ...]]:
         """Return the symbol texts of each row of the channel, one per column.
@@ -198,6 +203,42 @@ def _bits_set(size: int, take: Callable[[int], bytes]) -> int:
         bits = min(_CHUNK, size - start)
         found += (int.from_bytes(take(-(-bits // 8))) >> (-bits % 8)).bit_count()
     return found
+
+
+def donors(cells: Ints, counts: Mapping[int, int], seed: int | None = None) -> Ints:
+    """Return rows drawn inside cells, each cell as often as counted, all in random order.
+
+    Parameters
+    ----------
+    cells
+        The cell of each row.
+    counts
+        How many rows to draw of each cell.
+    seed
+        None draws from the operating system's entropy.
+
+    Guarantee
+        A row of a cell is drawn uniformly and with replacement, whatever row it is drawn for. The
+        order is a function of the counts and fresh randomness alone.
+
+    Raises
+    ------
+    InvalidInput
+        When a cell has no rows.
+    """
+    rng = np.random.default_rng(int.from_bytes(os.urandom(16)) if seed is None else [seed, 2])
+    order = np.argsort(cells, kind="stable")
+    sizes = np.bincount(cells, minlength=max(counts) + 1)
+    starts = np.cumsum(sizes) - sizes
+    used = np.array([cell for cell, number in counts.items() if number], np.int64)
+    if (sizes[used] == 0).any():
+        raise InvalidInput(
+            f"each cell that is drawn must have rows in this table; {(sizes[used] == 0).sum()} "
+            "have none. Design the release on this table."
+        )
+    wanted = np.repeat(used, [counts[cell] for cell in used.tolist()])
+    rng.shuffle(wanted)
+    return np.asarray(order[starts[wanted] + rng.integers(0, sizes[wanted])])
 
 
 def shuffled_codes(counts: Sequence[int], seed: int | None = None) -> npt.NDArray[Any]:

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 from lowlift.errors import InvalidInput
+from lowlift.tables.columns import Column
 
 OUTPUT_KINDS = ("text", "integer", "boolean", "date", "uuid")
 #: DuckDB's types of whole numbers.
@@ -135,6 +136,8 @@ class Output:
         A pandas frame keeps its index. Order and index are outside the guarantee.
     force
         Replace an existing target.
+    cells
+        Instead of `columns`: the cells of X. Rows of the table are published, drawn inside cells.
 
     Raises
     ------
@@ -147,8 +150,11 @@ class Output:
     keep: tuple[str, ...] = ()
     keep_order: bool = False
     force: bool = False
+    cells: Column | None = None
 
     def __post_init__(self) -> None:
+        if self.cells is not None:
+            return
         if not self.columns:
             raise InvalidInput("an output must have at least one column; got none.")
         seen: set[str] = set()
@@ -169,6 +175,8 @@ class Output:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the written columns: the released ones, then the kept ones."""
+        if self.cells is not None:
+            return self.cells.names
         return (*(column.name for column in self.columns), *self.keep)
 
 

@@ -1,13 +1,26 @@
 """The questions asked of a table, as sqlglot expressions: names are quoted, values are bound."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlglot import exp
 
+from lowlift.cells.tree import Split
 from lowlift.tables.bins import FAR, Each, Edges, Width
+from lowlift.tables.cells import CellBins
 from lowlift.tables.columns import Column
 from lowlift.tables.date_bins import FIRST, LAST, Calendar, DateBins, DateEdges, Days
 from lowlift.tables.dialects import Dialect, Expression, number
+
+#: How a value that was written as text is read again.
+_CASTS = {
+    "integer": "bigint",
+    "real": "double",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "uuid": "text",
+}
 
 
 def named(name: str, table: str | None = None) -> exp.Column:
@@ -87,6 +100,8 @@ def symbols_counted(
 
 def _key(column: Column, dialect: Dialect) -> Expression:
     """Return what the rows are grouped by: cheap to group, and one to one with the symbol."""
+    if isinstance(column.bins, CellBins):
+        return _cell(column.bins, dialect)
     if column.kind != "text" and isinstance(column.bins, Each | None):
         # The value, not its text: DuckDB reads a text as the file has it, number or not.
         return named(column.name)
@@ -95,6 +110,8 @@ def _key(column: Column, dialect: Dialect) -> Expression:
 
 def symbol(column: Column, dialect: Dialect) -> Expression:
     """Return a column's symbol as text, NULL where the value is missing."""
+    if isinstance(column.bins, CellBins):
+        return exp.cast(_cell(column.bins, dialect), "text")
     value = named(column.name)
     if isinstance(column.bins, Edges):
         return _edges(value, column, column.bins, dialect)
@@ -104,6 +121,61 @@ def symbol(column: Column, dialect: Dialect) -> Expression:
         day = exp.cast(value if column.kind == "date" else exp.cast(value, "timestamp"), "date")
         return _date_bins(day, column.bins, dialect)
     return dialect.text(value)
+
+
+def cell(column: Column, dialect: Dialect) -> Expression:
+    """Return the number of a row's cell."""
+    assert isinstance(column.bins, CellBins)
+    return _cell(column.bins, dialect)
+
+
+def _cell(bins: CellBins, dialect: Dialect) -> Expression:
+    # As the text it is: hundreds of conditions would be copied with every query they are part of.
+    return exp.Var(this=_cell_sql(bins, dialect))
+
+
+def _cell_sql(bins: CellBins, dialect: Dialect) -> str:
+    """Return the conditions of a tree as one nested CASE: a missing value meets none."""
+    columns = list(bins.columns.items())
+
+    def walk(node: int) -> str:
+        if node < 0:
+            return str(-1 - node)
+        split = bins.tree.splits[node]
+        name, kind = columns[split.column]
+        left = _condition(name, kind, split, dialect, is_text=name in bins.texts)
+        return f"CASE WHEN {dialect.sql(left)} THEN {walk(split.left)} ELSE {walk(split.right)} END"
+
+    return walk(0 if bins.tree.splits else -1)
+
+
+def _condition(
+    name: str, kind: str, split: Split, dialect: Dialect, *, is_text: bool
+) -> Expression:
+    value: Expression = named(name)
+    if kind in {"real", "timestamp"} or (is_text and kind != "text"):
+        value = exp.cast(value, _CASTS[kind])
+    if kind in {"text", "uuid"}:
+        value = dialect.text(named(name))
+    if not split.is_category:
+        return exp.LTE(this=value, expression=_constant(split.most, kind))
+    listed = [_constant(v, kind) for v in split.values if v is not None]
+    is_missing = exp.Is(this=named(name), expression=exp.null())
+    if not listed:
+        return is_missing
+    found = exp.In(this=value, expressions=listed)
+    return exp.or_(is_missing, found) if None in split.values else found
+
+
+def _constant(value: Any, kind: str) -> Expression:
+    if kind == "integer":
+        return number(int(value))
+    if kind == "real":
+        return exp.cast(number(float(value)), "double")
+    if kind == "boolean":
+        return exp.true() if value else exp.false()
+    text = exp.Literal.string(str(value))
+    return exp.cast(text, kind) if kind in {"date", "timestamp"} else text
 
 
 def _numeric(value: Expression, *, exact: bool) -> Expression:
@@ -195,6 +267,22 @@ def quantiles(
         .where(exp.Not(this=exp.paren(_missing(value, exact, dialect))))
     )
     return exp.select(*dialect.quantiles(named("v"), shares)).from_(present.subquery("p"))
+
+
+def sample(
+    columns: Sequence[str],
+    symbols: Sequence[Column],
+    table: Expression,
+    dialect: Dialect,
+    most: int | None,
+) -> exp.Select:
+    """Return some columns and symbols of all rows, or of so many, chosen by a hash of values."""
+    values = [named(name) for name in columns]
+    texts = (symbol(column, dialect).as_(f"c{k}") for k, column in enumerate(symbols))
+    query = exp.select(*values, *texts).from_(table.copy())
+    if most is None:
+        return query
+    return query.order_by(dialect.hashed([value.copy() for value in values])).limit(most)
 
 
 def different(columns: Sequence[str], table: Expression) -> exp.Select:

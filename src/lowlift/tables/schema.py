@@ -1,5 +1,6 @@
 """Which columns of a table are sensitive, which are released, and how their values are read."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -10,10 +11,13 @@ from lowlift.errors import InvalidInput
 from lowlift.files import refuse_unknown
 from lowlift.schemas import check
 from lowlift.tables.bins import Bins, as_bins_by_name, bins_from_dict
+from lowlift.tables.cells import KIND as CELLS
 from lowlift.tables.columns import MISSING, Column
 
 #: How a released value can be written.
 ENCODINGS = ("codes", "groups", "values")
+#: How rows drawn inside cells are written: as the rows of the table are.
+ROWS = "rows"
 NO_TABLE = "this release was not designed on a table, so its columns are not known."
 
 
@@ -47,6 +51,13 @@ class Schema:
     encoding
         How released values are written: "values" (values of X), "codes" (numbers of outputs) or
         "groups" (lists of merged values). None: "values" from Python; the command line chooses.
+    cells
+        Publish rows: X is divided into so many cells (or "auto"), learnt from the released columns,
+        and each row is replaced by a row of its own or a near cell. Numbers need no bins.
+    min_rows
+        How many rows each cell has at least.
+    weights
+        What a change of a column counts, 1 by default.
 
     Raises
     ------
@@ -68,6 +79,9 @@ class Schema:
     missing: str = "value"
     escape_formulas: bool = False
     encoding: str | None = None
+    cells: int | str | None = None
+    min_rows: int = 20
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for side in ("sensitive", "released"):
@@ -89,16 +103,47 @@ class Schema:
                 "Name it, or leave its bins out."
             )
         check_choice(self.missing, "missing", MISSING)
-        if self.encoding is not None:
+        object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
+        if self.cells is not None:
+            self._check_cells()
+        elif self.encoding is not None:
             check_choice(self.encoding, "encoding", ENCODINGS)
+
+    def _check_cells(self) -> None:
+        is_number = type(self.cells) is int and self.cells >= 1
+        if not (is_number or self.cells == "auto"):
+            raise InvalidInput(
+                f'cells must be a whole number, 1 or more, or "auto"; got {self.cells!r}.'
+            )
+        if type(self.min_rows) is not int or self.min_rows < 1:
+            raise InvalidInput(
+                f"min_rows must be a whole number, 1 or more; got {self.min_rows!r}."
+            )
+        if self.missing != "value" or self.encoding not in {None, ROWS}:
+            raise InvalidInput(
+                "cells publish rows, with missing values as values: leave missing and encoding out."
+            )
+        binned = sorted(set(self.bins) & set(self.released))
+        if binned:
+            raise InvalidInput(
+                f"cells need no bins; {binned[0]!r} has them. Leave its bins out, or cells."
+            )
+        for name, weight in self.weights.items():
+            if name not in self.released or not 0 < weight < math.inf:
+                raise InvalidInput(
+                    f"weights must be positive numbers of released columns; that of {name!r} is "
+                    "not. Leave out a column that does not matter."
+                )
+        object.__setattr__(self, "encoding", ROWS)
 
     def __hash__(self) -> int:
         bins = frozenset(self.bins.items())
-        return hash((self.sensitive, self.released, bins, self.missing, self.encoding))
+        return hash((self.sensitive, self.released, bins, self.missing, self.encoding, self.cells))
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = self.sensitive, self.released, dict(self.bins), self.missing
-        return type(self), (*fields, self.escape_formulas, self.encoding)
+        more = self.escape_formulas, self.encoding, self.cells, self.min_rows
+        return type(self), (*fields, *more, dict(self.weights))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,7 +159,14 @@ class Schema:
             "missing": self.missing,
             "escape_formulas": self.escape_formulas,
             "encoding": self.encoding,
+            **self._cells_dict(),
         }
+
+    def _cells_dict(self) -> dict[str, Any]:
+        """Return what says that rows are published; nothing where they are not."""
+        if self.cells is None:
+            return {}
+        return {"cells": self.cells, "min_rows": self.min_rows, "weights": dict(self.weights)}
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
@@ -128,6 +180,7 @@ class Schema:
                 saved["missing"],
                 saved["escape_formulas"] is True,
                 saved["encoding"],
+                *(saved[name] for name in ("cells", "min_rows", "weights") if "cells" in saved),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise InvalidInput("a schema must be what Schema.to_dict writes; it is not.") from error
@@ -156,6 +209,11 @@ class Origin:
     escape_formulas: bool = False
 
     @property
+    def cells(self) -> Column | None:
+        """The column of cells, where rows are published; else None."""
+        return self.released[0] if self.released[0].kind == CELLS else None
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of S, then those of X."""
         return (*self.sensitive, *self.released)
@@ -163,6 +221,11 @@ class Origin:
     @property
     def schema(self) -> Schema:
         """The schema by which another table is read the same way: quantiles are edges in it."""
+        cells = self.cells
+        if cells is not None:
+            bins = {one.name: one.bins for one in self.sensitive if one.bins is not None}
+            names = tuple(column.name for column in self.sensitive)
+            return Schema(names, cells.names, bins, cells=cells.bins.tree.size)  # type: ignore[union-attr]
         return Schema(
             tuple(column.name for column in self.sensitive),
             tuple(column.name for column in self.released),

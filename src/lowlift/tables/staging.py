@@ -1,10 +1,11 @@
 """What was written and has no name yet, and what is read from it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lowlift.errors import InvalidInput
+from lowlift.tables.cells import CellBins
 from lowlift.tables.columns import Column
 from lowlift.tables.outputs import Applied, OutputColumn
 
@@ -66,6 +67,29 @@ def read_back(table: "Table", columns: Sequence[OutputColumn]) -> ReadBack:
         texts = tuple(c.text_of(label) for c, label in zip(asked, symbol, strict=True))
         if texts in place:
             counts[place[texts]] += amount
+        else:
+            unknown += amount
+    return ReadBack(tuple(table.kinds), tuple(counts), unknown, table.sha256())
+
+
+def read_back_cells(table: "Table", cells: Column, outputs: Sequence[int]) -> ReadBack:
+    """Count the cells of the rows of a table that has been written; `outputs` numbers its cells.
+
+    Raises
+    ------
+    InvalidInput
+        When a column of the cells is not in it.
+    """
+    for name in cells.names:
+        if name not in table.kinds:
+            raise InvalidInput(f"the published table must have the column {name!r}; it has not.")
+    assert isinstance(cells.bins, CellBins)
+    counted = table.count([replace(cells, bins=cells.bins.read_from(table.kinds))])
+    place = {cell: y for y, cell in enumerate(outputs)}
+    counts, unknown = [0] * len(outputs), 0
+    for (cell,), amount in zip(counted.symbols, counted.counts, strict=True):
+        if cell in place:
+            counts[place[cell]] += amount  # type: ignore[index]
         else:
             unknown += amount
     return ReadBack(tuple(table.kinds), tuple(counts), unknown, table.sha256())

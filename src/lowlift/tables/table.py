@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lowlift.errors import InvalidInput
 from lowlift.tables.bins import Bins, Quantiles
+from lowlift.tables.cells import CellBins
 from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw
@@ -208,14 +209,37 @@ class Table:
                 f"{'Did you mean' if close else 'The first are'} {shown}{'?' if close else '.'}"
             )
 
+    def sample(
+        self, names: Sequence[str], symbols: Sequence[Column], most: int
+    ) -> list[tuple[Any, ...]]:
+        """Return columns and symbol texts of all rows, or of `most`; they stay in this process.
+
+        Cost
+            One pass of the engine; a sort where there are more rows.
+        """
+        from lowlift.tables import queries
+
+        table, dialect = self._engine.table, self._engine.dialect
+        limit = None if self.rows <= most else most
+        return self._engine.fetch(queries.sample(names, symbols, table, dialect, limit))
+
     def check_column(self, column: Column) -> None:
         """Refuse a column that the table does not have, or has as another kind."""
+        if isinstance(column.bins, CellBins):
+            for name, kind in column.bins.columns.items():
+                self.check_name(name)
+                if name not in column.bins.texts:
+                    self._check_kind(name, kind)
+            return
         self.check_name(column.name)
-        found = self.kinds[column.name]
-        if found != column.kind:
+        self._check_kind(column.name, column.kind)
+
+    def _check_kind(self, name: str, kind: str) -> None:
+        found = self.kinds[name]
+        if found != kind:
             raise InvalidInput(
-                f"column {column.name!r} must be of kind {column.kind}, as at design; here it is "
-                f"of kind {found}. Cast it, or design the release on this table."
+                f"column {name!r} must be of kind {kind}, as at design; here it is of kind "
+                f"{found}. Cast it, or design the release on this table."
             )
 
     def check_columns(self, columns: Iterable[Column]) -> None:

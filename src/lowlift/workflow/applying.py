@@ -183,6 +183,9 @@ def drawn(
         if not options.accept_unchecked:
             refuse_unchecked(encoded, present)
         outside.append("whether the bound holds on this table: S is not in it")
+    if origin.cells is not None:
+        _refuse_by_row(options)
+        table.hold(name for column in used for name in column.names)
     options.hold(table, (column.name for column in used))
     if counts is None:
         counts = table.count(used)
@@ -217,7 +220,9 @@ def drawn(
         else column
         for column in encoded.columns
     )
-    output = Output(target, columns, tuple(options.keep), options.keep_order, options.force)
+    output = Output(
+        target, columns, tuple(options.keep), options.keep_order, options.force, origin.cells
+    )
     released = after_missing(last_columns(counts, len(origin.released)), origin.missing)
     digest = table.sha256()  # before the engine looks whether its files changed
     with table.stage(draw, output, counts=released, progress=progress) as written:
@@ -249,6 +254,14 @@ def drawn(
             *(options.mode, receipt.seconds),
         )
         yield written, receipt
+
+
+def _refuse_by_row(options: Options) -> None:
+    if options.is_by_row:
+        raise InvalidInput(
+            "rows drawn inside cells go without a key, kept columns and a kept order. Leave them "
+            "out, or declare bins instead of cells."
+        )
 
 
 def _described(target: str | None) -> str:

@@ -16,6 +16,7 @@ from lowlift.receipts import Receipt, read_receipt, receipt_path
 from lowlift.release import Release
 from lowlift.tables import Counts, ReadBack, Table, open_table, read_back
 from lowlift.tables.schema import NO_TABLE
+from lowlift.tables.staging import read_back_cells
 from lowlift.workflow.bounds import first_broken
 from lowlift.workflow.columns import after_missing, joint_of, per_column
 
@@ -126,12 +127,21 @@ def verify(
             counts = None  # of another table than was published
     if published is not None:
         with _open_published(published, engine) as table:
-            is_there = all(column.name in table.kinds for column in encoded.columns)
+            is_there = all(name in table.kinds for name in encoded.names)
             nothing = ReadBack(tuple(table.kinds), (), 0, None)
-            found = read_back(table, encoded.columns) if is_there else nothing
+            found = _read(table, encoded) if is_there else nothing
         there = _Source(_TAKEN) if counts is None else _counted_there(counts, encoded)
         checks += _published(found, receipt, encoded, there, accept_unchecked)
     return Verification(tuple(checks))
+
+
+def _read(table: Table, encoded: Encoded) -> ReadBack:
+    """Count the outputs in a published table."""
+    cells = encoded.origin.cells
+    if cells is None:
+        return read_back(table, encoded.columns)
+    outputs = [int(label) for label in encoded.channel.y_labels]  # type: ignore[arg-type]
+    return read_back_cells(table, cells, outputs)
 
 
 def _release_of(given: str | Release) -> Release:
@@ -229,7 +239,7 @@ def _published(
     if clash:
         words = f"{len(clash)} of the kept columns are of S or X, which are never kept"
         return [Check("it has the released columns and no others", is_ok=False, detail=words)]
-    expected = {column.name for column in encoded.columns} | kept
+    expected = set(encoded.names) | kept
     extra = set(found.names) ^ expected
     words = (
         f"{len(extra)} differ"

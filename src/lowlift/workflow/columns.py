@@ -58,10 +58,13 @@ def count_table(source: Any, asked: Schema, *, engine: str | None = None) -> tup
     "count",
     lambda found: f"{found[1].rows:,} rows, |S| = {found[0].n_s:,}, |X| = {found[0].n_x:,}",
 )
-def count(table: Table, asked: Schema) -> tuple[Joint, Counts]:
-    """Count S by X in the table: one query. The counts have missing values as values."""
+def count(table: Table, asked: Schema, cells: Column | None = None) -> tuple[Joint, Counts]:
+    """Count S by X in the table: one query. The counts have missing values as values.
+
+    `cells` are those that were learnt of the released columns, where rows are published.
+    """
     sensitive = _found(table, asked.sensitive, asked.bins)
-    released = _found(table, asked.released, asked.bins)
+    released = _found(table, asked.released, asked.bins) if cells is None else (cells,)
     every = table.count([*sensitive, *released])
     counts = after_missing(every, asked.missing)
     origin = table.found(asked, sensitive, released, counts.rows)

@@ -118,7 +118,8 @@ def design(
     )
 
 
-def _designed(made: Design) -> str:
+def designed(made: Design) -> str:
+    """Say what was designed, for the log."""
     release = made.release
     verdict = verdict_word(release.criterion, release.audit.is_certified, made.is_satisfied)
     return (
@@ -127,7 +128,7 @@ def _designed(made: Design) -> str:
     )
 
 
-@logged("design", _designed)
+@logged("design", designed)
 def design_counted(
     joint: Joint,
     spec: Origin,

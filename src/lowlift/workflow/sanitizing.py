@@ -15,7 +15,9 @@ from lowlift.receipts import Receipt, read_receipt, receipt_path
 from lowlift.release import Release, release_card
 from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.formulas import formula_warnings
+from lowlift.tables.schema import ROWS
 from lowlift.workflow.applying import Options, drawn
+from lowlift.workflow.cells import design_cells
 from lowlift.workflow.checking import Verification, verify_written
 from lowlift.workflow.choices import Progress
 from lowlift.workflow.columns import count
@@ -77,6 +79,11 @@ class Sanitized:
 
 def codebook_of(made: Design, round_to: float | None = None) -> Codebook:
     """Return what may be published of a design: the channel and P(x|y), no value of S."""
+    if made.encoded.name == ROWS:
+        assert made.spec.cells is not None
+        kinds = made.spec.cells.bins.columns.items()  # type: ignore[union-attr]
+        plain = [{"name": name, "kind": kind} for name, kind in kinds]
+        return Codebook.of_rows(made.encoded, plain)
     columns = [
         {"name": column.name, "kind": column.kind, "texts": list(column.texts)}
         for column in made.encoded.columns
@@ -137,6 +144,9 @@ def sanitize(
     if target is not None:
         refuse_existing(*_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
+        if asked.cells is not None:
+            made, counts = design_cells(table, asked, criterion, time_limit)
+            return _publish(table, made, target, options, counts, round_to, apply_progress, warn)
         options.hold(table, (*asked.sensitive, *asked.released))
         joint, counts = count(table, asked)
         made = design_counted(

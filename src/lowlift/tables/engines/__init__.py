@@ -7,11 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Dialect, Expression
 from lowlift.tables.queries import id_faults
 from lowlift.tables.row_plans import RowPlan, by_output
@@ -29,6 +31,19 @@ class Spool:
     path: Path
     #: The types of columns that are texts in the file, because Parquet has no such type.
     types: Mapping[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class HoldsRows(Protocol):
+    """An engine that can tell rows by their numbers, so that they can be drawn inside cells."""
+
+    def donors(
+        self, cells: Column, counts: Mapping[int, int], seed: int | None
+    ) -> npt.NDArray[Any]:
+        """Return the numbers of rows drawn inside cells, each cell as often as counted."""
+
+    def rows_at(self, names: Sequence[str], rows: npt.NDArray[Any]) -> Spool:
+        """Write these columns of the rows with these numbers to a private file, in this order."""
 
 
 class Stamps:

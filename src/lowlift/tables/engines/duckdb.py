@@ -16,7 +16,9 @@ from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
+from lowlift.tables.draws import donors
 from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
 from lowlift.tables.engines.sandbox import Sandbox, said
 from lowlift.tables.engines.scans import kind_of, read_parquet, scan_csv, scan_parquet, types_of
@@ -246,6 +248,42 @@ class DuckDB(Engine):
                 in_order(query, kept=1), lambda answer: answer.fetchnumpy(), values
             )
         return found["y"], found["k0"] - 1
+
+    def donors(
+        self, cells: Column, counts: Mapping[int, int], seed: int | None
+    ) -> npt.NDArray[np.int64]:
+        """Return the numbers of rows drawn inside cells, each cell as often as counted.
+
+        The rows are held (see `hold`), so that a number always means the same row.
+        """
+        query = exp.select(named("rowid").as_("r"), queries.cell(cells, DUCKDB).as_("c"))
+        found = self.sandbox.answer(query.from_(self.table), lambda answer: answer.fetchnumpy())
+        of = np.empty(len(found["r"]), np.int64)
+        of[found["r"]] = found["c"]
+        return donors(of, counts, seed)
+
+    def rows_at(self, names: Sequence[str], rows: npt.NDArray[np.int64]) -> Spool:
+        """Write these columns of the rows with these numbers to a private file, in this order."""
+        place = self.sandbox.folder / f"spool-{secrets.token_hex(8)}.parquet"
+        name = f"donors_{secrets.token_hex(8)}"
+        self.sandbox.register(name, {"r": rows, "o": np.arange(len(rows))})
+        query = (
+            exp.select(*(named(one, "t").as_(f"k{k}") for k, one in enumerate(names)))
+            .from_(
+                exp.alias_(exp.Table(this=exp.to_identifier(name, quoted=True)), "d", table=True)
+            )
+            .join(
+                exp.alias_(self.table.copy(), "t", table=True),
+                on=exp.EQ(this=named("rowid", "t"), expression=named("r", "d")),
+            )
+            .order_by(named("o", "d"))
+        )
+        target = DUCKDB.sql(exp.Literal.string(str(place)))
+        try:
+            self.sandbox.run(f"COPY ({DUCKDB.sql(query)}) TO {target} (FORMAT parquet)")
+        finally:
+            self.sandbox.connection.unregister(name)
+        return Spool(place)
 
     def sha256(self) -> str | None:
         """Return the digest of the files; a database file may change in other tables."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,14 @@ class Target(Protocol):
 
     def discard(self) -> None:
         """Remove what has no name of its own, and what was replaced; close."""
+
+
+@runtime_checkable
+class TakesRows(Protocol):
+    """A target that can write rows of the input, by their numbers."""
+
+    def write_donors(self, rows: npt.NDArray[np.int64]) -> None:
+        """Write the released columns of these rows, in this order."""
 
 
 class Written(Engine):

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput, MissingExtra
@@ -110,6 +111,11 @@ class _FromFrame(_FrameTarget):
         self._made = self._framed(codes, kept=kept, index=index)
         outputs = len(self.output.columns[0].texts)
         return np.bincount(codes, minlength=outputs).tolist()  # type: ignore[no-any-return]
+
+    def write_donors(self, rows: npt.NDArray[np.int64]) -> None:
+        """Take the released columns of these rows of the frame, in this order."""
+        found = taken(self.source, self.library, self.output.names, rows)
+        self._made = framed((), np.zeros(len(rows), np.int64), self.library, dtypes={}, kept=found)
 
     def _framed(self, codes: Any, **parts: Any) -> Any:
         dtypes = dtypes_of(self.source, self.library)

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
-from lowlift.tables.engines import Engine, Spool
+from lowlift.tables.engines import Engine, HoldsRows, Spool
 from lowlift.tables.engines.duckdb import with_types
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.engines.scans import read_parquet
@@ -56,17 +58,34 @@ class Writer:
             spool.path.unlink()
         return self.drawn
 
+    def write_donors(self, rows: npt.NDArray[np.int64]) -> None:
+        """Write the released columns of these rows of the input, in this order."""
+        assert isinstance(self.engine, HoldsRows)
+        spool = self.engine.rows_at(self.output.names, rows)
+        try:
+            sandbox = self._open([spool.path])
+            load_rows(sandbox, spool)
+            self.drawn = ()
+            self._store(sandbox)
+        finally:
+            spool.path.unlink()
+
     def _close(self) -> None:
         if self.sandbox is not None:
             self.sandbox.close()
             self.sandbox = None
 
 
-def load_spool(sandbox: Sandbox, spool: Spool, output: Output) -> list[int]:
-    """Let the sandbox read the rows of a spool; return how many each output has."""
+def load_rows(sandbox: Sandbox, spool: Spool) -> None:
+    """Let the sandbox read the rows of a spool."""
     scan = read_parquet([sandbox.link(spool.path, "spool.parquet")])
     query = DUCKDB.sql(exp.select(with_types(spool.types)).from_(scan))
     sandbox.run(f"CREATE TEMP VIEW {DUCKDB.sql(_ROWS)} AS {query}")
+
+
+def load_spool(sandbox: Sandbox, spool: Spool, output: Output) -> list[int]:
+    """Let the sandbox read the rows of a spool; return how many each output has."""
+    load_rows(sandbox, spool)
     counts = [0] * len(output.columns[0].texts)
     for y, rows in sandbox.run(by_output(exp.select(named("y")).from_(_ROWS))):
         counts[y] = int(rows)
@@ -87,6 +106,11 @@ def published(
     of each output, texts are an ENUM of those drawn: DuckDB writes it to a file as texts, and
     several times as fast.
     """
+    if output.cells is not None:
+        columns = [
+            named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(output.names)
+        ]
+        return exp.select(*columns).from_(exp.alias_(_ROWS.copy(), "r", table=True))
     lists: list[Expression] = []
     values = {}
     for k, column in enumerate(output.columns):

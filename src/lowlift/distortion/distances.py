@@ -1,0 +1,106 @@
+"""Distances between symbols of X: given as arrays, functions or by column, or from the labels."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lowlift.arrays import Floats
+from lowlift.errors import InvalidInput
+from lowlift.joint import Joint
+
+Distance: TypeAlias = (
+    npt.ArrayLike | Mapping[str, npt.ArrayLike] | Callable[[Any, Any], float] | None
+)
+
+
+def limited(matrix: Floats, limit: Any) -> Floats:
+    """Return the distances without those above a limit; a symbol may always stay."""
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
+        raise InvalidInput(f"limit must be a distance, 0 or more; got {limit!r}.")
+    out = np.where(matrix <= limit, matrix, np.inf)
+    np.fill_diagonal(out, matrix.diagonal())
+    return out
+
+
+def distances_of(joint: Joint, distance: Distance, weights: Any) -> Floats:
+    """Return D(x, y) as an array (|X|, |X|)."""
+    if callable(distance):
+        _refuse_weights(weights)
+        labels = joint.x_labels
+        return _checked([[distance(x, y) for y in labels] for x in labels], joint.n_x)
+    if distance is None:
+        parts = _differences(joint)
+    elif isinstance(distance, Mapping):
+        parts = {str(name): _checked(part, joint.n_x) for name, part in distance.items()}
+    else:
+        _refuse_weights(weights)
+        return _checked(distance, joint.n_x)
+    shares = _shares(parts, weights)
+    return np.asarray(sum(share * part for share, part in zip(shares, parts.values(), strict=True)))
+
+
+def _refuse_weights(weights: Any) -> None:
+    if weights is not None:
+        raise InvalidInput(
+            "weights count the distances of columns; distance is one for all. "
+            "Pass a mapping of columns to distances."
+        )
+
+
+def _differences(joint: Joint) -> dict[str, Floats]:
+    """Return per part of the labels whether two symbols differ in it, as 0 and 1."""
+    labels = [label if isinstance(label, tuple) else (label,) for label in joint.x_labels]
+    if len({len(label) for label in labels}) > 1:
+        labels = [(label,) for label in labels]
+    names = [str(k) for k in range(len(labels[0]))]
+    if joint.schema is not None and len(joint.schema.released) == len(names):
+        names = [str(name) for name in joint.schema.released]
+    parts = {}
+    for name, column in zip(names, zip(*labels, strict=True), strict=True):
+        number = {value: k for k, value in enumerate(dict.fromkeys(column))}
+        codes = np.array([number[value] for value in column])
+        parts[name] = (codes[:, None] != codes).astype(np.float64)
+    return parts
+
+
+def _shares(parts: Mapping[str, Floats], weights: Any) -> Floats:
+    """Return what each column counts: shares that sum to 1."""
+    if weights is None:
+        weights = [1.0] * len(parts)
+    if isinstance(weights, Mapping):
+        unknown = set(weights) - set(parts)
+        if unknown:
+            raise InvalidInput(
+                f"weights must name columns of the distance ({', '.join(parts)}); "
+                f"got {min(map(str, unknown))!r}."
+            )
+        weights = [weights.get(name, 1.0) for name in parts]
+    try:
+        shares = np.array(list(weights), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput("weights must be numbers, one per column.") from error
+    if shares.shape != (len(parts),) or not (np.isfinite(shares) & (shares >= 0)).all():
+        raise InvalidInput(f"weights must be {len(parts)} numbers, 0 or more, one per column.")
+    if not shares.any():
+        raise InvalidInput("weights must not all be 0.")
+    return np.asarray(shares / shares.sum())
+
+
+def _checked(values: Any, n_x: int) -> Floats:
+    try:
+        matrix = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput("distance must be a table of numbers.") from error
+    if matrix.shape != (n_x, n_x):
+        raise InvalidInput(f"distance must have shape ({n_x}, {n_x}); got {matrix.shape}.")
+    bad = np.isnan(matrix) | (matrix < 0) | ((matrix > 1e9) & (matrix < np.inf))
+    if bad.any():
+        x, y = np.argwhere(bad)[0]
+        raise InvalidInput(
+            f"distance must be 0 to 1e9, or inf; got {matrix[x, y]} at row {x}, column {y}."
+        )
+    if np.isinf(matrix.diagonal()).any():
+        raise InvalidInput("distance must be finite between a symbol and itself.")
+    return matrix

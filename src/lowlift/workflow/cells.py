@@ -1,0 +1,82 @@
+"""Design a release that publishes rows: cells, the least change, parts of cells."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from lowlift.confidence import lift_intervals
+from lowlift.criteria import Criterion
+from lowlift.deadline import Deadline
+from lowlift.distortion.weights import channel_of
+from lowlift.encodings import Encoded
+from lowlift.logs import logged
+from lowlift.mechanisms.least_distortion import least_distortion
+from lowlift.release import Release
+from lowlift.tables import Counts, Schema, Table
+from lowlift.tables.cells import Learnt, learn
+from lowlift.tables.schema import ROWS
+from lowlift.workflow.choices import Chosen
+from lowlift.workflow.columns import count, per_column
+from lowlift.workflow.designing import Design, designed
+from lowlift.workflow.parts import refine, spread
+
+
+@logged("design", lambda found: designed(found[0]))
+def design_cells(
+    table: Table, asked: Schema, criterion: Criterion, time_limit: float = 60.0
+) -> tuple[Design, Counts]:
+    """Learn cells of the released columns, and design the release that changes rows least.
+
+    Returns the counts of S by cells too, with missing values as values.
+
+    Guarantee
+        As for `least_distortion`; where cells are split into parts, the audit is of the parts.
+    """
+    deadline = Deadline(time_limit)
+    table.hold((*asked.sensitive, *asked.released))
+    sensitive = [table.column(name, asked.bins.get(name)) for name in asked.sensitive]
+    learnt = learn(
+        table,
+        asked.released,
+        sensitive,
+        asked.cells or "auto",
+        min_rows=asked.min_rows,
+        weights=asked.weights,
+        deadline=deadline,
+    )
+    joint, counts = count(table, asked, learnt.column)
+    here = np.array(joint.x_labels, np.int64)  # cells that some row is in
+    distances = learnt.cells.distances[np.ix_(here, here)]
+    release = least_distortion(joint, criterion, distances, time_limit=max(deadline.left, 0.0))
+    found = _refined(table, asked, learnt, release, deadline)
+    if found is not None:
+        release, counts = found
+    origin = replace(release.joint.origin, encoding=ROWS)
+    reason = f"{joint.n_x:,} cells of {len(asked.released)} columns: rows are published"
+    channel = release.channel
+    made = Design(
+        release.audit,
+        per_column(release.joint, channel, criterion, origin.sensitive),
+        lift_intervals(release.joint, channel),
+        chosen=Chosen("least-distortion", reason),
+        encoded=Encoded(ROWS, release.with_table(origin)),
+    )
+    return made, counts
+
+
+def _refined(
+    table: Table, asked: Schema, learnt: Learnt, release: Release, deadline: Deadline
+) -> tuple[Release, Counts] | None:
+    """Return the release on parts of cells, if there are any and the bound holds for them."""
+    numbers = learnt.numbers_of(release.joint.s_labels)
+    least = max(1, asked.min_rows // 2)
+    fine = refine(learnt.cells, numbers, release, least, deadline)
+    if fine.cells.tree.size == learnt.cells.tree.size or release.certificate is None:
+        return None
+    parts, counts = count(table, asked, learnt.column_of(fine.cells.tree))
+    channel = channel_of(parts, *spread(release, parts, fine.parent))
+    made = Release.of(parts, channel, release.criterion, mechanism=release.mechanism)
+    if not made.audit.is_satisfied:
+        return None
+    bins = tuple(int(fine.parent[label]) for label in parts.x_labels)  # type: ignore[index]
+    return made.with_certificate(replace(release.certificate, bins=bins)), counts
