@@ -87,4 +87,4 @@ class _Ascent:
         plan, total, high = self._plan(block, eta)
         share = self.p[block] / total
         self.law[block] = np.float32(eta) * (np.log(share) - high)
-        return share @ plan
+        return np.asarray(share @ plan)

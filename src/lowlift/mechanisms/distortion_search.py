@@ -153,7 +153,8 @@ class Search:
         rows, columns = np.divmod(np.arange(m * m), m)
         ignoring = np.outer(p, p).ravel()
         if plan is not None:
-            found: Floats = np.bincount(plan.rows * m + plan.columns, plan.masses, m * m)
+            pairs = plan.rows * m + plan.columns
+            found = np.bincount(pairs, plan.masses, m * m).astype(np.float64)
             for share in _MIXTURES:
                 release = self._rounded(rows, columns, (1 - share) * found + share * ignoring)
                 if release.audit.is_satisfied:

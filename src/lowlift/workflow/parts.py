@@ -56,12 +56,10 @@ def refine(
         rows = np.flatnonzero(cells.of == cell)
         x = place.get(cell)
         is_split = x is not None and stay[x] > _LEAST_STAY and not deadline.is_over
-        check = (
-            _Check(sensitive, joint, release.criterion, float(stay[x]), come[:, x])
-            if is_split
-            else None
-        )
-        least = min_rows if is_split else len(rows) + 1
+        check, least = None, len(rows) + 1
+        if x is not None and is_split:
+            check = _Check(sensitive, joint, release.criterion, float(stay[x]), come[:, x])
+            least = min_rows
         nodes = Nodes(cells.splitter, rows, least, check)
         nodes.grow(len(rows) + 1, deadline)
         parts.append(nodes)
