@@ -14,6 +14,7 @@ from lowlift.codebook import Codebook
 from lowlift.criteria import _BY_NAME, to_dict
 from lowlift.encodings import ENCODINGS
 from lowlift.tables import Calendar, Column, DateEdges, Days, Each, Edges, Width
+from lowlift.tables.cells import CellBins
 from lowlift.tables.columns import KINDS
 from lowlift.workflow import Asked, Options, apply, design, read_receipt, sanitize
 from lowlift.workflow.choices import MECHANISMS
@@ -104,6 +105,7 @@ def test_files_of_version_1_fit(name):
     assert faults_of(name, saved(FILES / f"safe.{name}.json")) == []
 
 
+CELLS = CellBins(Tree(("age", "job"), (Split(0, -1, -2, most=3),)), ("integer", "text"))
 BINS = (
     Edges((0, 1.5)), Width(10), Width(0.1), Each(), Calendar("quarter"), Days(7),
     DateEdges(("2024-01-01",)),
@@ -261,7 +263,7 @@ def test_the_schemas_have_the_keys_that_the_code_writes(people, tmp_path):
     assert keys_of(parts["column"]) == spec.released[0].to_dict().keys()
     assert keys_of(parts["certificate"]) == {field.name for field in fields(Certificate)}
     assert variants(parts["bins"], "bins") == {
-        bins.to_dict()["bins"]: set(bins.to_dict()) for bins in BINS
+        bins.to_dict()["bins"]: set(bins.to_dict()) for bins in (*BINS, CELLS)
     }
     for name in ("receipt", "codebook"):
         assert keys_of(schemas.load(name)) == saved(tmp_path / f"safe.{name}.json").keys()

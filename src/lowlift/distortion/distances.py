@@ -26,6 +26,8 @@ def limited(matrix: Floats, limit: Any) -> Floats:
 
 def distances_of(joint: Joint, distance: Distance, weights: Any) -> Floats:
     """Return D(x, y) as an array (|X|, |X|)."""
+    if isinstance(distance, type):
+        raise InvalidInput("distance must be a table of numbers, a mapping or a function.")
     if callable(distance):
         _refuse_weights(weights)
         labels = joint.x_labels
@@ -79,7 +81,7 @@ def _shares(parts: Mapping[str, Floats], weights: Any) -> Floats:
         weights = [weights.get(name, 1.0) for name in parts]
     try:
         shares = np.array(list(weights), dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput("weights must be numbers, one per column.") from error
     if shares.shape != (len(parts),) or not (np.isfinite(shares) & (shares >= 0)).all():
         raise InvalidInput(f"weights must be {len(parts)} numbers, 0 or more, one per column.")
@@ -91,7 +93,7 @@ def _shares(parts: Mapping[str, Floats], weights: Any) -> Floats:
 def _checked(values: Any, n_x: int) -> Floats:
     try:
         matrix = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput("distance must be a table of numbers.") from error
     if matrix.shape != (n_x, n_x):
         raise InvalidInput(f"distance must have shape ({n_x}, {n_x}); got {matrix.shape}.")

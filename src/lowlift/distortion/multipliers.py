@@ -1,8 +1,7 @@
 """Multipliers of the program of least distortion, from its dual smoothed by entropy."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +9,9 @@ from lowlift.arrays import Floats
 from lowlift.deadline import Deadline
 from lowlift.distortion.region import Region
 from lowlift.threads import cores
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 #: The entropy's weight in largest distances, and how many rounds are spent at it.
 _STAGES = ((0.05, 12), (0.02, 12), (0.008, 15), (0.003, 15), (0.001, 15))
@@ -25,6 +27,8 @@ def smoothed(
     Each round scales the columns of ``exp((a_c - D + sum_k g_kd u_k(c)) / eta)`` to p_d, moves g by
     a Newton step per column (clipped: without that it diverges), and scales the rows to p_c.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     ascent = _Ascent(p, values, region, distance)
     with ThreadPoolExecutor(cores()) as threads:
         for eta, rounds in _STAGES:
@@ -52,7 +56,7 @@ class _Ascent:
         self.lifts = np.zeros((len(self.values), m), f)
         self.damping = 1.0 if len(self.values) == 1 else 0.7
 
-    def step(self, eta: float, threads: ThreadPoolExecutor) -> None:
+    def step(self, eta: float, threads: "ThreadPoolExecutor") -> None:
         """Move all multipliers once."""
         m = len(self.p)
         blocks = [slice(at, min(at + _BLOCK, m)) for at in range(0, m, _BLOCK)]

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from lowlift.arrays import Floats, Ints
 from lowlift.criteria import HalfSpaces
@@ -173,6 +172,7 @@ class Program:
     ) -> tuple[Floats, Multipliers, float, float] | None:
         """Solve the program on some pairs; None when it was not solved, or not in time."""
         import highspy
+        from scipy import sparse
 
         rows, columns = np.divmod(pairs, self.m)
         matrix, low, high, outputs = self._rows(rows, columns)
@@ -223,6 +223,8 @@ class Program:
 
         Each row is divided by the probability of its symbol: tolerances are then relative to it.
         """
+        from scipy import sparse
+
         m, number, ones = self.m, np.arange(len(rows)), np.ones(self.m)
 
         def block(values: Floats, at: Ints) -> Any:
@@ -255,6 +257,8 @@ class Program:
 
     def _tangent_rows(self, rows: Ints, columns: Ints) -> Any:
         """Return ``sum_c (n . (l(c) - 1) - room) w(c, d)``, for each tangent of an output d."""
+        from scipy import sparse
+
         order = np.argsort(columns, kind="stable")
         starts = np.searchsorted(columns[order], np.arange(self.m + 1))
         index = [order[starts[d] : starts[d + 1]] for d in self.tangent_outputs]

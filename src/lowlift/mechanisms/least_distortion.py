@@ -14,7 +14,7 @@ from lowlift.arrays import Floats
 from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline, check_time_limit
 from lowlift.distortion.distances import Distance, distances_of, limited
-from lowlift.errors import Infeasible, SolverFailed
+from lowlift.errors import Infeasible, InvalidInput, SolverFailed
 from lowlift.joint import Joint, check_joint
 from lowlift.mechanisms.distortion_search import Search
 from lowlift.mechanisms.random_response import check_convex
@@ -100,6 +100,8 @@ def least_distortion(
     check_joint(joint)
     check_convex(criterion)
     check_time_limit(time_limit)
+    if not isinstance(keep_law, bool):
+        raise InvalidInput(f"keep_law must be True or False; got {type(keep_law).__name__}.")
     matrix = distances_of(joint, distance, weights)
     if limit is not None:
         matrix = limited(matrix, limit)

@@ -177,6 +177,19 @@ class Column:
         raise InvalidInput("a column must have a name, a kind and bins; the file says otherwise.")
 
 
+def cells_in(column: Column) -> CellBins:
+    """Return the cells of a column of cells.
+
+    Raises
+    ------
+    InvalidInput
+        When it is another column.
+    """
+    if not isinstance(column.bins, CellBins):
+        raise InvalidInput(f"rows are drawn inside cells; column {column.name!r} has none.")
+    return column.bins
+
+
 def _resolved(bins: Bins) -> Edges | Width | Each | Calendar | Days | DateEdges | CellBins:
     if isinstance(bins, Quantiles):
         raise InvalidInput("quantiles must be resolved by Table.column before they are used.")

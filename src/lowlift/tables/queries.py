@@ -8,7 +8,7 @@ from sqlglot import exp
 from lowlift.cells.tree import Split
 from lowlift.tables.bins import FAR, Each, Edges, Width
 from lowlift.tables.cells import CellBins
-from lowlift.tables.columns import Column
+from lowlift.tables.columns import Column, cells_in
 from lowlift.tables.date_bins import FIRST, LAST, Calendar, DateBins, DateEdges, Days
 from lowlift.tables.dialects import Dialect, Expression, number
 
@@ -125,8 +125,7 @@ def symbol(column: Column, dialect: Dialect) -> Expression:
 
 def cell(column: Column, dialect: Dialect) -> Expression:
     """Return the number of a row's cell."""
-    assert isinstance(column.bins, CellBins)
-    return _cell(column.bins, dialect)
+    return _cell(cells_in(column), dialect)
 
 
 def _cell(bins: CellBins, dialect: Dialect) -> Expression:

@@ -103,6 +103,8 @@ class Schema:
                 "Name it, or leave its bins out."
             )
         check_choice(self.missing, "missing", MISSING)
+        if not isinstance(self.weights, Mapping):
+            raise InvalidInput("weights must be a mapping of columns to numbers.")
         object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
         if self.cells is not None:
             self._check_cells()
@@ -111,7 +113,7 @@ class Schema:
 
     def _check_cells(self) -> None:
         is_number = type(self.cells) is int and self.cells >= 1
-        if not (is_number or self.cells == "auto"):
+        if not (is_number or (isinstance(self.cells, str) and self.cells == "auto")):
             raise InvalidInput(
                 f'cells must be a whole number, 1 or more, or "auto"; got {self.cells!r}.'
             )
@@ -129,7 +131,8 @@ class Schema:
                 f"cells need no bins; {binned[0]!r} has them. Leave its bins out, or cells."
             )
         for name, weight in self.weights.items():
-            if name not in self.released or not 0 < weight < math.inf:
+            is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+            if name not in self.released or not is_number or not 0 < weight < math.inf:
                 raise InvalidInput(
                     f"weights must be positive numbers of released columns; that of {name!r} is "
                     "not. Leave out a column that does not matter."

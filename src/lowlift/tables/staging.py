@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lowlift.errors import InvalidInput
-from lowlift.tables.cells import CellBins
-from lowlift.tables.columns import Column
+from lowlift.tables.columns import Column, cells_in
 from lowlift.tables.outputs import Applied, OutputColumn
 
 if TYPE_CHECKING:
@@ -83,8 +82,7 @@ def read_back_cells(table: "Table", cells: Column, outputs: Sequence[int]) -> Re
     for name in cells.names:
         if name not in table.kinds:
             raise InvalidInput(f"the published table must have the column {name!r}; it has not.")
-    assert isinstance(cells.bins, CellBins)
-    counted = table.count([replace(cells, bins=cells.bins.read_from(table.kinds))])
+    counted = table.count([replace(cells, bins=cells_in(cells).read_from(table.kinds))])
     place = {cell: y for y, cell in enumerate(outputs)}
     counts, unknown = [0] * len(outputs), 0
     for (cell,), amount in zip(counted.symbols, counted.counts, strict=True):

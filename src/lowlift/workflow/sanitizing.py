@@ -14,8 +14,8 @@ from lowlift.files import check_writable
 from lowlift.receipts import Receipt, read_receipt, receipt_path
 from lowlift.release import Release, release_card
 from lowlift.tables import Counts, Schema, Table, open_table
+from lowlift.tables.columns import cells_in
 from lowlift.tables.formulas import formula_warnings
-from lowlift.tables.schema import ROWS
 from lowlift.workflow.applying import Options, drawn
 from lowlift.workflow.cells import design_cells
 from lowlift.workflow.checking import Verification, verify_written
@@ -79,9 +79,8 @@ class Sanitized:
 
 def codebook_of(made: Design, round_to: float | None = None) -> Codebook:
     """Return what may be published of a design: the channel and P(x|y), no value of S."""
-    if made.encoded.name == ROWS:
-        assert made.spec.cells is not None
-        kinds = made.spec.cells.bins.columns.items()  # type: ignore[union-attr]
+    if made.spec.cells is not None:
+        kinds = cells_in(made.spec.cells).columns.items()
         plain = [{"name": name, "kind": kind} for name, kind in kinds]
         return Codebook.of_rows(made.encoded, plain)
     columns = [

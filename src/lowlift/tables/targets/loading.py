@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -60,8 +61,8 @@ class Writer:
 
     def write_donors(self, rows: npt.NDArray[np.int64]) -> None:
         """Write the released columns of these rows of the input, in this order."""
-        assert isinstance(self.engine, HoldsRows)
-        spool = self.engine.rows_at(self.output.names, rows)
+        engine = cast("HoldsRows", self.engine)  # whoever has the numbers of rows has asked it
+        spool = engine.rows_at(self.output.names, rows)
         try:
             sandbox = self._open([spool.path])
             load_rows(sandbox, spool)
