@@ -37,6 +37,7 @@ PUBLIC = [
     "Tradeoff",
     "audit",
     "audit_table",
+    "columns",
     "datasets",
     "draw",
     "errors",
