@@ -16,6 +16,7 @@ PUBLIC = [
     "LDP",
     "LIP",
     "AlphaLift",
+    "AtMost",
     "Audit",
     "BoundViolated",
     "Certificate",

@@ -7,7 +7,7 @@ users see the fields as options, at the record's place in the signature.
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -161,14 +161,30 @@ class Bound:
         typer.Option(help="No sensitive value becomes more than e**UPPER times as likely, e.g. 1."),
     ] = None
     alpha: Alpha = None
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTOR|COLUMN=VALUE:BELIEF",
+            help="The bound in words, instead of --criterion: --at-most 2 (no sensitive value "
+            "becomes more than 2 times as likely, nor less than half), --at-most "
+            "'income=>50K:0.5' (no published row makes this value more likely than 50%), or both.",
+        ),
+    ] = None
 
-    def made(self) -> "Criterion":
-        """Return the criterion; there is no default bound."""
+    def made(self, sensitive: list[str] | None) -> "Criterion":
+        """Return the criterion for the columns of S; there is no default bound."""
         from lowlift.errors import InvalidInput
         from lowlift.workflow import criterion_of
+        from lowlift.workflow.budgets import at_most_of
 
+        if self.at_most:
+            if replace(self, at_most=None) != Bound():
+                raise InvalidInput("name one bound: --at-most, or --criterion with its budgets.")
+            return at_most_of(self.at_most, sensitive or [])
         if self.criterion is None:
-            raise InvalidInput("name a bound, for example --criterion alip --lower 1 --upper 1.")
+            raise InvalidInput(
+                "name a bound, for example --at-most 2 or --criterion alip --lower 1 --upper 1."
+            )
         return criterion_of(
             self.criterion,
             epsilon=self.epsilon,
