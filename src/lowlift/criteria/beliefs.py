@@ -117,7 +117,7 @@ class AtMost(BuiltIn):
     (True, True)
     """
 
-    beliefs: Mapping["Label", float] | tuple[tuple["Label", float], ...]
+    beliefs: Any  # a mapping is taken, and kept as pairs
     factor: float = math.inf
     share: float = field(default=1.0, repr=False)
     #: The labels of S in the order of the joint; empty until `on` is called.
@@ -272,8 +272,8 @@ class AtMost(BuiltIn):
         limit = np.where(np.isinf(most), np.inf, most * self.share)
         size = np.where(np.isinf(most), 0.0, np.abs(most)) * max(1.0, self.share)
         margin = 32 * error * max(1.0, self.share) + _LIBM * (1 + size)
-        within = (logs <= limit - margin).all(axis=0)
-        beyond = (logs > limit + margin).any(axis=0)
+        within: Bools = np.all(logs <= limit - margin, axis=0)
+        beyond: Bools = np.any(logs > limit + margin, axis=0)
         if math.isfinite(self.lower):
             edge = 32 * error + _LIBM * (1 + self.lower)
             within &= (logs >= -self.lower + edge).all(axis=0)

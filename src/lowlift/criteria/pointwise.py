@@ -125,7 +125,7 @@ class LIP(_Box):
     epsilon: float
 
     @classmethod
-    def at_most(cls, factor: float) -> Self:
+    def at_most(cls, factor: float | Fraction) -> Self:
         """Return the criterion for a factor: no s becomes more than so many times as likely.
 
         Nor less than 1/factor times. The budget is the largest float with

@@ -16,7 +16,7 @@ _RIDGE = 1e-6
 
 def occupied(counts: Ints) -> Ints:
     """Return the counts without the codes and the values of S that do not occur."""
-    return counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    return np.asarray(counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0])
 
 
 def lift_range(counts: Ints) -> tuple[float, float]:
@@ -133,7 +133,7 @@ def _gram(
         row = []
         for j in range(len(margins)):
             if k == j:
-                block = np.diag(margins[k].astype(np.float64))
+                block = np.diag(margins[k])
             else:
                 block = pairs[k, j] if k < j else pairs[j, k].T
             row.append(block[used[k]][:, used[j]].astype(np.float64))

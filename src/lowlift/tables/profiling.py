@@ -86,8 +86,8 @@ class Profiling:
             return queries.symbol(column, self._dialect)
         kind, value = self._kinds[name], named(name)
         if kind == "real":
-            value = exp.cast(value, "double")
-            return exp.case().when(self._dialect.is_nan(value), exp.null()).else_(value.copy())
+            real = exp.cast(value, "double")
+            return exp.case().when(self._dialect.is_nan(real), exp.null()).else_(real.copy())
         if kind in {"date", "timestamp"}:
             day = value if kind == "date" else exp.cast(value, "timestamp")
             return self._dialect.days(exp.cast(day, "date"), _FIRST.copy())

@@ -529,8 +529,8 @@ class _Look:
             while len(rest) > 1:
                 first, *others = rest
                 near = [o for o in others if not is_unique or self._is_same_order(first, o)]
-                found = self.engine.different_pairs([(first, other) for other in near])
-                equal = [o for o, pairs in zip(near, found, strict=True) if pairs == size]
+                sizes = self.engine.different_pairs([(first, other) for other in near])
+                equal = [o for o, pairs in zip(near, sizes, strict=True) if pairs == size]
                 for name in (first, *equal) if equal else ():
                     same[name] = tuple(n for n in (first, *equal) if n != name)
                 rest = [name for name in others if name not in equal]
