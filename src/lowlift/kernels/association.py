@@ -128,16 +128,10 @@ def _gram(
     margins: Sequence[Ints], used: Sequence[np.ndarray], pairs: Mapping[tuple[int, int], Ints]
 ) -> Floats:
     """Return the products of all indicators: the counts of pairs of codes that occur."""
-    blocks: list[list[Floats]] = []
-    for k in range(len(margins)):
-        row = []
-        for j in range(len(margins)):
-            if k == j:
-                block = np.diag(margins[k])
-            else:
-                block = pairs[k, j] if k < j else pairs[j, k].T
-            row.append(block[used[k]][:, used[j]].astype(np.float64))
-        blocks.append(row)
+    every = {(k, k): np.diag(margin) for k, margin in enumerate(margins)} | dict(pairs)
+    every |= {(j, k): block.T for (k, j), block in pairs.items()}
+    places = range(len(margins))
+    blocks = [[every[k, j][used[k]][:, used[j]].astype(np.float64) for j in places] for k in places]
     return np.block(blocks)
 
 
