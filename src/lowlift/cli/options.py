@@ -72,6 +72,16 @@ Target = Annotated[
     ),
 ]
 Alpha = Annotated[float | None, typer.Option(help="The order of criterion alpha, e.g. 2.")]
+Bin = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bin",
+        metavar="COLUMN=BINS",
+        help="How a numeric column becomes symbols: age=0,18,65 (edges), age=width:10, "
+        "class=each (every whole number), age=quantiles:4 (edges from the data). Dates: "
+        "born=month (day, quarter, year), born=width:7 (days), born=2024-01-01,2024-07-01.",
+    ),
+]
 RoundTo = Annotated[
     float | None,
     typer.Option(help="Round the codebook's probabilities outward to multiples, e.g. 0.01."),
@@ -98,16 +108,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 class Reading:
     """How columns are read."""
 
-    bins: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bin",
-            metavar="COLUMN=BINS",
-            help="How a numeric column becomes symbols: age=0,18,65 (edges), age=width:10, "
-            "class=each (every whole number), age=quantiles:4 (edges from the data). Dates: "
-            "born=month (day, quarter, year), born=width:7 (days), born=2024-01-01,2024-07-01.",
-        ),
-    ] = None
+    bins: Bin = None
     missing: Annotated[
         str,
         typer.Option(
