@@ -23,6 +23,7 @@ MECHANISMS = [
     ll.optimal_merging,
     ll.random_response,
     ll.subset_random_response,
+    ll.least_distortion,
 ]
 
 

@@ -316,7 +316,12 @@ class AtMost(BuiltIn):
         """Return the region itself: ``l(s) <= a_s**share`` and ``-l(s) <= -e**-lower``."""
         unit, most = np.eye(len(p_s)), self._log_most(p_s)
         bounded = np.isfinite(most) & (most * self.share < 700)
-        normals, offsets = [unit[bounded]], [np.exp(most[bounded] * self.share)]
+        highest = np.exp(np.where(bounded, most * self.share, 0.0))
+        for s, bound in self.bounds() if self.share == 1 else ():
+            # One rounding instead of three: proofs allow for a unit or two.
+            if float(bound) / p_s[s] <= math.exp(min(self._budget, 700.0)):
+                highest[s] = float(bound) / p_s[s]
+        normals, offsets = [unit[bounded]], [highest[bounded]]
         if math.isfinite(self.lower):
             normals.append(-unit)
             offsets.append(np.full(len(p_s), -math.exp(-self.lower)))
