@@ -16,6 +16,7 @@ from lowlift.criteria import (
     LDP,
     LIP,
     AlphaLift,
+    AtMost,
     Chi2Lift,
     Criterion,
     L1Lift,
@@ -43,7 +44,7 @@ from lowlift.partition import Partition
 from lowlift.release import Release
 from lowlift.sweeps import Tradeoff, tradeoff
 from lowlift.tables import Schema, read_joint
-from lowlift.verbs import audit_table, estimate, sanitize, verify
+from lowlift.verbs import audit_table, columns, estimate, sanitize, verify
 from lowlift.version import __version__ as __version__
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "LDP",
     "LIP",
     "AlphaLift",
+    "AtMost",
     "Audit",
     "BoundViolated",
     "Certificate",
@@ -73,6 +75,7 @@ __all__ = [
     "Tradeoff",
     "audit",
     "audit_table",
+    "columns",
     "datasets",
     "draw",
     "errors",

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowlift.arrays import Bools, Floats
 from lowlift.channel import Channel, check_pair
-from lowlift.criteria import Criterion, is_certified, leakage_of, verdicts
+from lowlift.criteria import Criterion, criterion_on, is_certified, leakage_of, verdicts
 from lowlift.display import MOST, card
 from lowlift.guarantees import FAILS, HOLDS, ends_of, promise_in_full, verdict_word
 from lowlift.joint import Joint, Label, check_joint
@@ -223,6 +223,7 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     (False, 'lower', 0.6931)
     """
     check_pair(joint, channel)
+    criterion = criterion_on(criterion, joint)
     masses = channel.output_masses(joint)
     mass_y = masses.sum(axis=0)
     lift = masses / mass_y / joint.p_s[:, None]

@@ -14,7 +14,7 @@ import numpy as np
 from lowlift.arrays import Bools, Floats
 from lowlift.audit import Leakage
 from lowlift.channel import Channel, check_pair
-from lowlift.criteria import LDP, AlphaLift, BuiltIn, Criterion
+from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Criterion
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
 from lowlift.kernels.lift import log_or_minus_inf, reciprocal
@@ -129,6 +129,9 @@ class LiftIntervals:
         if self.low.shape[0] == 1 or not len(open_to_doubt):
             return Leakage(0.0, 0.0)
         low, high = self.low[:, open_to_doubt], self.high[:, open_to_doubt]
+        if isinstance(criterion, AtMost):  # a larger P(s) leaves a belief less room
+            lower = max(0.0, -float(log_or_minus_inf(low.min())))
+            return Leakage(lower, float(criterion.leakage(high, self.p_s_high)[1].max()))
         if criterion.is_box:
             return Leakage(
                 max(0.0, -float(log_or_minus_inf(low.min()))),

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from lowlift.criteria import LDP, AlphaLift, BuiltIn, Chi2Lift, Criterion, L1Lift
+from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Chi2Lift, Criterion, L1Lift
 from lowlift.rounding import at_least, at_most, ceiling, expm1_at_most, floor
+from lowlift.wording import joined, shown
 
 if TYPE_CHECKING:
     from lowlift.certificates import Certificate
@@ -42,6 +44,8 @@ def ends_of(criterion: Criterion) -> Ends:
     """
     if isinstance(criterion, LDP):
         return Ends(criterion.epsilon, criterion.epsilon)
+    if isinstance(criterion, AtMost):  # what holds for all values of S
+        return Ends(criterion.lower, criterion.lower)
     if isinstance(criterion, BuiltIn) and criterion.is_box:
         lower, upper = criterion.lower, criterion.upper
         # Lifts average to 1: none can be above alone, or below alone.
@@ -102,6 +106,8 @@ times as likely as it was'
     ends = ends_of(criterion)
     if math.isinf(criterion.lower) and math.isinf(criterion.upper):
         return "nothing is bounded"
+    if isinstance(criterion, AtMost):
+        return f"after seeing a published value, {_beliefs(criterion)}"
     return limited(ends) if _factors(ends) else _on_average(criterion)
 
 
@@ -208,6 +214,12 @@ more: try --time-limit 60.
 
 
 def _promise(criterion: Criterion) -> str:
+    if isinstance(criterion, AtMost):
+        return f"After seeing a published value, {_beliefs(criterion)}."
+    return _promise_in_lifts(criterion)
+
+
+def _promise_in_lifts(criterion: Criterion) -> str:
     lower, upper = criterion.lower, criterion.upper
     if math.isinf(lower) and math.isinf(upper):
         return "Nothing is bounded."
@@ -232,6 +244,26 @@ def _promise(criterion: Criterion) -> str:
             (upper, f"{mean} P(s|y)/P(s)", at_most), (lower, f"{mean} P(s)/P(s|y)", at_most)
         )
     return _single_lifts(ends_of(criterion))
+
+
+def _beliefs(criterion: AtMost) -> str:
+    """Return how likely values are at most after seeing an output."""
+    values = criterion.parameters()["beliefs"].items()
+    words = [
+        f"{shown(label)!r} is at most {_decimal(bound, 100)}% likely" for label, bound in values
+    ]
+    if math.isfinite(criterion.factor):
+        factor = _decimal(criterion.factor, 1)
+        words.append(
+            f"no sensitive value is more than {factor} or less than 1/{factor} times as likely as "
+            "it was"
+        )
+    return joined(words)
+
+
+def _decimal(number: float, times: int) -> str:
+    """Return a multiple of a number in full, as it was written: it is said to be a bound."""
+    return f"{(Decimal(repr(number)) * times).normalize():f}"
 
 
 def _single_lifts(ends: Ends) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lowlift.audit import Audit
 from lowlift.channel import Channel
-from lowlift.criteria import from_dict, to_dict
+from lowlift.criteria import criterion_on, from_dict, to_dict
 from lowlift.distortion.certificate import certificate_from_dict
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.joint import Joint
@@ -69,7 +69,7 @@ def parts_of(saved: dict[str, Any]) -> dict[str, Any]:
     return {
         "joint": joint,
         "channel": channel,
-        "criterion": from_dict(saved["criterion"]),
+        "criterion": criterion_on(from_dict(saved["criterion"]), joint),
         "partition": partition,
         "certificate": None if certified is None else certificate_from_dict(certified),
         "mechanism": saved["mechanism"],

@@ -11,7 +11,14 @@ from lowlift.tables.schema import Schema
 if TYPE_CHECKING:  # they load scipy, which most users of `lowlift` do not need
     from lowlift.codebook import Codebook
     from lowlift.release import Release
-    from lowlift.workflow import Receipt, Sanitized, TableAudit, TableEstimate, Verification
+    from lowlift.workflow import (
+        Receipt,
+        Sanitized,
+        TableAudit,
+        TableEstimate,
+        TableProfile,
+        Verification,
+    )
 
 
 Names = str | Sequence[str]
@@ -183,6 +190,45 @@ def audit_table(
     check_criterion(criterion)
     asked = _schema(schema, sensitive, released, bins=bins, missing=missing)
     return workflow.audit_table(table, asked, criterion, engine=engine)
+
+
+def columns(
+    table: Any,
+    *,
+    sensitive: Names,
+    bins: Mapping[str, Any] | None = None,
+    engine: str | None = None,
+) -> "TableProfile":
+    """Look at every column of a table before some are chosen.
+
+    Parameters
+    ----------
+    table, engine
+        As for `sanitize`.
+    sensitive
+        The columns of S; several are one symbol.
+    bins
+        As for `Schema`, for columns that shall be looked at as they will be published. Other
+        numbers are cut at quantiles.
+
+    Returns
+    -------
+    TableProfile
+        `columns` has one record each: kind, different and missing values, what the column says
+        about S alone and on top of the others, and flags such as "identifier".
+        `lowlift.workflow.publishable` returns the names of those that are no identifiers.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> people = duckdb.sql("select i as id, i % 3 as ward, i % 3 < 1 as ill from range(300) t(i)")
+    >>> found = columns(people, sensitive="ill")
+    >>> {column.name: column.remarks for column in found.columns}
+    {'id': 'identifier', 'ward': 'determines S'}
+    """
+    from lowlift import workflow
+
+    return workflow.profile_columns(table, sensitive, bins=bins, engine=engine)
 
 
 def verify(

@@ -30,6 +30,7 @@ CRITERIA = {
     "L1Lift": ll.L1Lift(0.3, float("inf")),
     "Chi2Lift": ll.Chi2Lift(float("inf"), 0.3),
     "AlphaLift": ll.AlphaLift(2.0, 0.3, 0.3),
+    "AtMost": ll.AtMost({"cholera": 0.3}, 2),
 }
 ASKED = Asked(("disease",), ("ward",))
 

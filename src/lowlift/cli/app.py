@@ -2,7 +2,7 @@
 
 import typer
 
-from lowlift.cli import compiling, demo, explain, files, paper, reports, tables, web
+from lowlift.cli import columns, compiling, demo, explain, files, paper, reports, tables, web
 from lowlift.version import __version__
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ def _options(
     context.with_resource(compiling.shown())
 
 
+app.command()(columns.columns)
 app.command()(tables.audit)
 app.command()(tables.design)
 app.command()(tables.apply)

@@ -10,7 +10,9 @@ from lowlift.cli import options as o
 def explain(
     topic: Annotated[
         str | None,
-        typer.Argument(metavar="[TOPIC]", help="promise, criteria, encodings, budgets, exit-codes"),
+        typer.Argument(
+            metavar="[TOPIC]", help="promise, criteria, encodings, budgets, columns, exit-codes"
+        ),
     ] = None,
     json: o.Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ users see the fields as options, at the record's place in the signature.
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,6 +72,16 @@ Target = Annotated[
     ),
 ]
 Alpha = Annotated[float | None, typer.Option(help="The order of criterion alpha, e.g. 2.")]
+Bin = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bin",
+        metavar="COLUMN=BINS",
+        help="How a numeric column becomes symbols: age=0,18,65 (edges), age=width:10, "
+        "class=each (every whole number), age=quantiles:4 (edges from the data). Dates: "
+        "born=month (day, quarter, year), born=width:7 (days), born=2024-01-01,2024-07-01.",
+    ),
+]
 RoundTo = Annotated[
     float | None,
     typer.Option(help="Round the codebook's probabilities outward to multiples, e.g. 0.01."),
@@ -98,16 +108,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 class Reading:
     """How columns are read."""
 
-    bins: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bin",
-            metavar="COLUMN=BINS",
-            help="How a numeric column becomes symbols: age=0,18,65 (edges), age=width:10, "
-            "class=each (every whole number), age=quantiles:4 (edges from the data). Dates: "
-            "born=month (day, quarter, year), born=width:7 (days), born=2024-01-01,2024-07-01.",
-        ),
-    ] = None
+    bins: Bin = None
     missing: Annotated[
         str,
         typer.Option(
@@ -161,14 +162,30 @@ class Bound:
         typer.Option(help="No sensitive value becomes more than e**UPPER times as likely, e.g. 1."),
     ] = None
     alpha: Alpha = None
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTOR|COLUMN=VALUE:BELIEF",
+            help="The bound in words, instead of --criterion: --at-most 2 (no sensitive value "
+            "becomes more than 2 times as likely, nor less than half), --at-most "
+            "'income=>50K:0.5' (no published row makes this value more likely than 50%), or both.",
+        ),
+    ] = None
 
-    def made(self) -> "Criterion":
-        """Return the criterion; there is no default bound."""
+    def made(self, sensitive: list[str] | None) -> "Criterion":
+        """Return the criterion for the columns of S; there is no default bound."""
         from lowlift.errors import InvalidInput
         from lowlift.workflow import criterion_of
+        from lowlift.workflow.budgets import at_most_of
 
+        if self.at_most:
+            if replace(self, at_most=None) != Bound():
+                raise InvalidInput("name one bound: --at-most, or --criterion with its budgets.")
+            return at_most_of(self.at_most, sensitive or [])
         if self.criterion is None:
-            raise InvalidInput("name a bound, for example --criterion alip --lower 1 --upper 1.")
+            raise InvalidInput(
+                "name a bound, for example --at-most 2 or --criterion alip --lower 1 --upper 1."
+            )
         return criterion_of(
             self.criterion,
             epsilon=self.epsilon,

@@ -47,7 +47,7 @@ def audit(
         return
     if len(sources) > 1:
         raise InvalidInput("name one table, or release files ending in .json.")
-    criterion = bound.made()
+    criterion = bound.made(sensitive)
     asked = reading.asked(sensitive, released)
     found = audit_table(sources[0], asked, criterion, engine=engine)
     pages.write(lambda: report_of(found))
@@ -126,7 +126,7 @@ def design(
 
     refuse_existing(out, public, force=output.force, source=source)
     pages = Pages(output, *filter(None, (out, public)), source=source)
-    criterion = bound.made()
+    criterion = bound.made(sensitive)
     asked = replace(reading.asked(sensitive, released), escape_formulas=method.escape_formulas)
     with searching(output.json) as progress:
         made = run(
@@ -231,7 +231,7 @@ def sanitize(
     parts = ("release.json", "codebook.json", "receipt.json")
     beside = [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
     pages = Pages(output, Path(out), *beside, source=source)
-    criterion = bound.made()
+    criterion = bound.made(sensitive)
     asked = replace(reading.asked(sensitive, released), escape_formulas=method.escape_formulas)
     options = draws.options(output.force)
     with searching(output.json) as design_progress, drawing(output.json) as apply_progress:

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from lowlift.criteria.averaged import AlphaLift, Chi2Lift, L1Lift
+from lowlift.criteria.beliefs import AtMost, criterion_on
 from lowlift.criteria.judging import (
     check_criterion,
     cut_of,
@@ -27,6 +28,7 @@ __all__ = [
     "LDP",
     "LIP",
     "AlphaLift",
+    "AtMost",
     "BuiltIn",
     "Chi2Lift",
     "Criterion",
@@ -34,6 +36,7 @@ __all__ = [
     "L1Lift",
     "MaxLift",
     "check_criterion",
+    "criterion_on",
     "cut_of",
     "from_dict",
     "half_spaces_of",
@@ -45,7 +48,7 @@ __all__ = [
 ]
 
 _BY_NAME: dict[str, type[BuiltIn]] = {
-    cls.__name__: cls for cls in (ALIP, LIP, LDP, MaxLift, L1Lift, Chi2Lift, AlphaLift)
+    cls.__name__: cls for cls in (ALIP, LIP, LDP, MaxLift, L1Lift, Chi2Lift, AlphaLift, AtMost)
 }
 
 
@@ -63,9 +66,13 @@ def to_dict(criterion: Criterion) -> dict[str, Any]:
             "Save the channel and keep the criterion in your code."
         )
     values = criterion.parameters().items()
-    return {"name": type(criterion).__name__} | {
-        k: "inf" if math.isinf(v) else v for k, v in values
-    }
+    return {"name": type(criterion).__name__} | {k: _plain(v) for k, v in values}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):  # the labels of S may be other things than texts
+        return [{"value": label, "at_most": bound} for label, bound in value.items()]
+    return "inf" if math.isinf(value) else value
 
 
 def from_dict(saved: dict[str, Any]) -> BuiltIn:
@@ -80,7 +87,23 @@ def from_dict(saved: dict[str, Any]) -> BuiltIn:
     cls = _BY_NAME.get(str(values.pop("name", "")))
     if cls is None:
         raise InvalidInput(f"criterion must be one of {', '.join(_BY_NAME)}.")
+    if isinstance(values.get("beliefs"), list):
+        values["beliefs"] = _beliefs(values["beliefs"])
     try:
         return cls(**{k: math.inf if v == "inf" else v for k, v in values.items()})
     except TypeError as error:
         raise InvalidInput(f"the parameters of {cls.__name__} do not fit: {error}.") from error
+
+
+def _beliefs(saved: list[Any]) -> tuple[tuple[Any, Any], ...]:
+    """Return values of S and their beliefs as `to_dict` wrote them."""
+    pairs = []
+    for each in saved:
+        match each:
+            case {"value": value, "at_most": bound} if len(each) == 2:
+                pairs.append((value, bound))
+            case _:
+                raise InvalidInput(
+                    "a belief must have a value and at_most; the file says otherwise."
+                )
+    return tuple(pairs)

@@ -124,6 +124,22 @@ class LIP(_Box):
 
     epsilon: float
 
+    @classmethod
+    def at_most(cls, factor: float | Fraction) -> Self:
+        """Return the criterion for a factor: no s becomes more than so many times as likely.
+
+        Nor less than 1/factor times. The budget is the largest float with
+        ``e**epsilon <= factor``, proven: never looser.
+
+        Examples
+        --------
+        >>> LIP.at_most(2)
+        LIP(epsilon=0.6931471805599453)
+        """
+        from lowlift.criteria.beliefs import largest_budget
+
+        return cls(largest_budget(factor))
+
     @property
     def lower(self) -> float:
         """The budget of the lower side, epsilon."""

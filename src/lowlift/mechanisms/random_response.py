@@ -11,7 +11,7 @@ from lowlift.arrays import Ints
 from lowlift.audit import risky_symbols
 from lowlift.certificates import Certificate
 from lowlift.channel import MAX_DENOMINATOR, Channel
-from lowlift.criteria import BuiltIn, Criterion, check_criterion
+from lowlift.criteria import AtMost, BuiltIn, Criterion, check_criterion
 from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
@@ -147,7 +147,8 @@ def _searched(
     joint: Joint, criterion: Criterion, limits: Limits
 ) -> tuple[list[list[int]] | None, Outcome]:
     """Return what the search began with, if it was merging, and what it found."""
-    if joint.n_s > 2 and joint.n_x > _MOST_CLASSES and isinstance(criterion, BuiltIn):
+    is_large = joint.n_s > 2 and joint.n_x > _MOST_CLASSES
+    if is_large and isinstance(criterion, BuiltIn) and not isinstance(criterion, AtMost):
         from lowlift.solver.nearly_equal import optimise_bins
 
         found = optimise_bins(joint, criterion, limits)

@@ -202,8 +202,12 @@ def started(time_limit: float | None, criterion: Criterion, *parts: str) -> Dead
     Merging by criteria that users bring needs none; `parts` are what else is needed.
     """
     check_time_limit(time_limit)
-    prepare(*(("merging",) if isinstance(criterion, BuiltIn) else ()), *parts)
+    prepare(*(("merging",) if _is_compiled(criterion) else ()), *parts)
     return Deadline(time_limit)
+
+
+def _is_compiled(criterion: Criterion) -> bool:
+    return isinstance(criterion, BuiltIn) and criterion.kind >= 0
 
 
 def grower_for(
@@ -212,8 +216,8 @@ def grower_for(
     progress: Placed = lambda _: None,
     deadline: Deadline | None = None,
 ) -> Grower:
-    """Return the compiled grower for built-in criteria, the plain one for others."""
-    kind = CompiledGrower if isinstance(criterion, BuiltIn) else Grower
+    """Return the compiled grower for criteria that have one, the plain one for others."""
+    kind = CompiledGrower if _is_compiled(criterion) else Grower
     return kind(joint, criterion, progress, deadline or Deadline(None))  # type: ignore[arg-type]
 
 

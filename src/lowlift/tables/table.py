@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
     from concurrent.futures import Future
 
     from lowlift.tables.engines import Engine
+    from lowlift.tables.profiling import Profiling
     from lowlift.tables.staging import Staged
 
 #: Combinations of values to accept: more take minutes to count here and longer to design for.
@@ -146,6 +147,12 @@ class Table:
             name: (int(found[2 * k]), self.rows - int(found[2 * k + 1]))
             for k, name in enumerate(names)
         }
+
+    def profiling(self) -> "Profiling":
+        """Return what counts the columns against each other, for a look at all of them."""
+        from lowlift.tables.profiling import Profiling
+
+        return Profiling(self._engine, self.kinds)
 
     def sha256(self) -> str | None:
         """Return the digest of the input files, one after the other in sorted order.

@@ -25,6 +25,12 @@ from lowlift.workflow.designing import (
 )
 from lowlift.workflow.estimating import TableEstimate, estimate_table
 from lowlift.workflow.keys import new_key, read_key
+from lowlift.workflow.profiles import (
+    ColumnProfile,
+    TableProfile,
+    profile_columns,
+    publishable,
+)
 from lowlift.workflow.reporting import report_of, report_of_curve
 from lowlift.workflow.sanitizing import Sanitized, codebook_of, publish, sanitize
 
@@ -33,6 +39,7 @@ __all__ = [
     "MECHANISMS",
     "Asked",
     "Check",
+    "ColumnProfile",
     "Design",
     "Found",
     "Options",
@@ -42,6 +49,7 @@ __all__ = [
     "Spec",
     "TableAudit",
     "TableEstimate",
+    "TableProfile",
     "Verification",
     "apply",
     "audit_counted",
@@ -57,7 +65,9 @@ __all__ = [
     "guesses",
     "new_key",
     "parse_numbers",
+    "profile_columns",
     "publish",
+    "publishable",
     "read_curve",
     "read_key",
     "read_receipt",

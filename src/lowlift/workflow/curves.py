@@ -10,7 +10,7 @@ from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lowlift.criteria import BuiltIn, Criterion
+from lowlift.criteria import AtMost, BuiltIn, Criterion
 from lowlift.criteria.protocol import split_of
 from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
@@ -125,9 +125,9 @@ def bounds_of(
             for split in ([None] if is_single else splits)
             for epsilon in epsilons
         ]
-    if not isinstance(criterion, BuiltIn):
+    if not isinstance(criterion, BuiltIn) or isinstance(criterion, AtMost):
         raise InvalidInput(
-            f"a curve needs a built-in criterion, which has budgets to move; got "
+            f"a curve needs a built-in criterion, which has budgets in nats to move; got "
             f"{type(criterion).__name__}."
         )
     parameters = criterion.parameters()

@@ -7,7 +7,7 @@ from lowlift.arguments import check_choice
 from lowlift.audit import Audit, audit
 from lowlift.channel import Channel
 from lowlift.confidence import LiftIntervals, lift_intervals
-from lowlift.criteria import Criterion
+from lowlift.criteria import Criterion, criterion_on
 from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
 from lowlift.guarantees import verdict_word
 from lowlift.joint import Joint
@@ -78,6 +78,7 @@ def audit_table(
 def audit_counted(joint: Joint, spec: Origin, criterion: Criterion) -> TableAudit:
     """Return the same from counts (see `count_table`)."""
     joint, channel = joint.with_table(spec), Channel.identity(joint)
+    criterion = criterion_on(criterion, joint)
     return TableAudit(
         audit(joint, channel, criterion),
         per_column(joint, channel, criterion, spec.sensitive),
@@ -148,6 +149,7 @@ def design_counted(
     if encoding is not None:
         check_choice(encoding, "encoding", ENCODINGS)
     joint = joint.with_table(replace(spec, encoding=""))
+    criterion = criterion_on(criterion, joint)
     chosen = choose(mechanism, joint, criterion)
     chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)

@@ -7,7 +7,7 @@ from functools import singledispatch
 from typing import Any
 
 from lowlift.confidence import lift_intervals
-from lowlift.criteria import BuiltIn, Criterion
+from lowlift.criteria import AtMost, BuiltIn, Criterion
 from lowlift.criteria.protocol import epsilon_of
 from lowlift.encodings import Encoded, described
 from lowlift.errors import BoundViolated, InvalidInput
@@ -159,7 +159,7 @@ def _points_around(release: Release) -> list[Point]:
     """Run the merging mechanisms at budgets around the release's own, in about a second."""
     joint, criterion = release.joint, release.criterion
     is_bounded = math.isfinite(min(criterion.lower, criterion.upper))
-    if not isinstance(criterion, BuiltIn) or not is_bounded:
+    if not isinstance(criterion, BuiltIn) or isinstance(criterion, AtMost) or not is_bounded:
         return []
     epsilons = _epsilons_around(joint, criterion)
     end = time.perf_counter() + _SECONDS

@@ -1,0 +1,62 @@
+"""Budgets in words: a factor, or the largest belief in a value of S, as texts of a command."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from lowlift.criteria import LIP, AtMost, Criterion
+from lowlift.errors import InvalidInput
+
+
+def at_most_of(texts: Sequence[str], sensitive: Sequence[str]) -> Criterion:
+    """Return the bound that texts say: ``2``, ``income=>50K:0.5``, or several of them.
+
+    Parameters
+    ----------
+    texts
+        A factor for all values, and COLUMN=VALUE:BELIEF for single ones.
+    sensitive
+        The columns of S; beliefs need exactly one.
+
+    Raises
+    ------
+    InvalidInput
+        For a text that is neither, two factors, or a value that is named twice.
+
+    Examples
+    --------
+    >>> at_most_of(["2"], ["income"])
+    LIP(epsilon=0.6931471805599453)
+    >>> at_most_of(["income=>50K:0.5", "2"], ["income"])
+    AtMost(beliefs=(('>50K', 0.5),), factor=2.0)
+    """
+    factors: list[Fraction] = []
+    beliefs: dict[str, float] = {}
+    for text in texts:
+        value, found, number = text.rpartition(":")
+        if not found:
+            factors.append(_number(text))
+            continue
+        if len(sensitive) != 1 or not value.startswith(f"{sensitive[0]}="):
+            raise InvalidInput(
+                "a belief must be of a value of the one sensitive column, as in income=>50K:0.5; "
+                f"got one for {len(sensitive)} sensitive columns or of another column. Write "
+                "COLUMN=VALUE:BELIEF with the column that you name as sensitive."
+            )
+        name = value.removeprefix(f"{sensitive[0]}=")
+        if name in beliefs:
+            raise InvalidInput("a value of the sensitive column must have one belief; got two.")
+        beliefs[name] = float(_number(number))
+    if len(factors) > 1:
+        raise InvalidInput(f"give one factor for all values; got {len(factors)}.")
+    if not beliefs:
+        return LIP.at_most(factors[0])
+    return AtMost(beliefs, float(factors[0])) if factors else AtMost(beliefs)
+
+
+def _number(text: str) -> Fraction:
+    try:
+        return Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInput(
+            f"a bound must be a factor such as 2, or COLUMN=VALUE:BELIEF; got {text!r}."
+        ) from None
