@@ -88,8 +88,10 @@ def check_from_files(folder, frame, criterion):
     return tree
 
 
-# A random table of mixed kinds each: 200 in all, as many as the second lane has time for.
-@pytest.mark.parametrize("seed", range(20))
+# Ten random tables of mixed kinds each: 200 in all.
+@pytest.mark.parametrize(
+    "seed", [*range(2), *(pytest.param(k, marks=pytest.mark.second_lane) for k in range(2, 20))]
+)
 def test_the_bound_holds_by_the_files_alone(tmp_path, seed):
     rng = np.random.default_rng(seed)
     for part in range(10):

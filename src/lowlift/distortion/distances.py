@@ -17,8 +17,9 @@ Distance: TypeAlias = (
 
 def limited(matrix: Floats, limit: Any) -> Floats:
     """Return the distances without those above a limit; a symbol may always stay."""
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
-        raise InvalidInput(f"limit must be a distance, 0 or more; got {limit!r}.")
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit <= 1e9:
+        got = repr(limit) if isinstance(limit, float) else type(limit).__name__
+        raise InvalidInput(f"limit must be a distance, 0 to 1e9; got {got}.")
     out = np.where(matrix <= limit, matrix, np.inf)
     np.fill_diagonal(out, matrix.diagonal())
     return out
