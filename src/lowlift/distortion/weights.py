@@ -91,7 +91,11 @@ class Weights:
                     excess[target] += amount * self.sizes[c]
                     if -excess[target] < self.sizes[c]:
                         short.pop()
-        return self._keep_exactly(excess)
+        nearly = [dict(row) for row in self.rows]
+        is_exact = self._keep_exactly(excess)
+        if not is_exact:
+            self.rows = nearly
+        return is_exact
 
     def _keep_exactly(self, excess: list[int]) -> bool:
         """Mend what is left by small moves between each output and one hub, in both directions.
