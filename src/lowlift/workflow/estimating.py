@@ -117,7 +117,10 @@ def estimate_groups(
         raise InvalidInput("an estimate needs columns to group by, or numbers to average.")
     if len({*groups}) < len(groups) or len({*means}) < len(means):
         raise InvalidInput("a column is named twice; name it once.")
-    kinds = {str(part["name"]): str(part["kind"]) for part in codebook.columns or ()}
+    try:
+        kinds = {str(part["name"]): str(part["kind"]) for part in codebook.columns or ()}
+    except KeyError as error:
+        raise InvalidInput("the codebook's columns need a name and a kind.") from error
     for name in (*groups, *means):
         if name not in kinds and codebook.encoding in {ROWS, "values"}:
             raise InvalidInput(f"column {name!r} must be one that was published; it is not.")
