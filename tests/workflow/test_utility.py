@@ -212,6 +212,22 @@ def test_more_rows_than_are_read_are_a_sample():
     assert "sample of both" in str(found)
 
 
+def test_samples_of_other_types_are_compared_as_samples(tmp_path):
+    """The rows that are read are chosen by a hash, which a number and its text do not share."""
+    path = tmp_path / "t.parquet"
+    duckdb.sql("select i // 2 as a, hash(i) % 20 as b from range(240000) t(i)").write_parquet(
+        str(path)
+    )
+    duckdb.read_parquet(str(path)).write_csv(str(tmp_path / "t.csv"))
+    same = ll.compare(str(path), str(path))
+    assert same.columns_mean == same.pairs_mean == 0
+    assert same.unique_rows_published == same.unique_after
+    other = ll.compare(str(path), str(tmp_path / "t.csv"))
+    assert other.unique_rows_published is None
+    assert "Equal to" not in str(other)
+    assert 0 < other.columns_mean < 2 * other.bootstrap_columns
+
+
 def test_the_report_has_it_and_the_public_form_has_not(safe):
     made = report_of(safe)
     assert made.analysis == safe.utility()

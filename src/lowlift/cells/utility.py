@@ -95,8 +95,9 @@ class Utility:
     unique_after: int
     smallest_before: int
     smallest_after: int
-    #: Published rows that equal a row of the source that is unique there.
-    unique_rows_published: int
+    #: Published rows that equal a row of the source that is unique there; None where the tables
+    #: have more rows than are compared, and other types: other rows may then have been chosen.
+    unique_rows_published: int | None
     #: The rows that were compared, and whether the tables have more.
     rows_before: int
     rows_after: int
@@ -163,14 +164,15 @@ class Utility:
         """How many rows are unique, as names and sentences."""
         before = f"{self.unique_before:,} ({percent(self.unique_before / self.rows_before)}) before"
         after = f"{self.unique_after:,} ({percent(self.unique_after / self.rows_after)}) after"
-        share = percent(self.unique_rows_published / self.rows_after)
-        equal = f"{counted(self.unique_rows_published, 'published row')} ({share})"
         smallest = f"{self.smallest_before:,} before, {self.smallest_after:,} after"
-        return [
+        found = [
             ("Unique rows", f"{before}, {after}"),
             ("Smallest group of equal rows", smallest),
-            ("Equal to a row that is unique in the source", equal),
         ]
+        if (equal := self.unique_rows_published) is not None:
+            text = f"{counted(equal, 'published row')} ({percent(equal / self.rows_after)})"
+            found.append(("Equal to a row that is unique in the source", text))
+        return found
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -231,7 +233,7 @@ def _mean(values: list[float | None]) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def compare(before: Values, after: Values, seed: int = 0) -> Utility:
+def compare(before: Values, after: Values, seed: int = 0, *, are_samples: bool = False) -> Utility:
     """Compare the published columns with those of the source; values as for cells.
 
     Parameters
@@ -241,13 +243,18 @@ def compare(before: Values, after: Values, seed: int = 0) -> Utility:
         for the rest.
     seed
         Of the bootstrap sample.
+    are_samples
+        Whether both are samples of larger tables, taken independently: what chance alone does is
+        then told by two bootstrap samples.
     """
     names = list(before)
     codes = [_coded(before[name], after[name]) for name in names]
     rows, published = len(codes[0][0]), len(codes[0][1])
-    drawn = np.random.default_rng(seed).integers(0, rows, published)
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, rows, published)
+    base = rng.integers(0, rows, rows) if are_samples else np.arange(rows)
     singles = tuple(
-        ColumnUtility(name, _variation(a, b, size)[0], _variation(a, a[drawn], size)[0])
+        ColumnUtility(name, _variation(a, b, size)[0], _variation(a[base], a[drawn], size)[0])
         for name, (a, b, size) in zip(names, codes, strict=True)
     )
     pairs, chance, cell = {}, [0.0], 0.0
@@ -256,11 +263,11 @@ def compare(before: Values, after: Values, seed: int = 0) -> Utility:
         joint = a * m + c
         pairs[one, other], largest = _variation(joint, b * m + d, n * m)
         cell = max(cell, largest)
-        chance.append(_variation(joint, joint[drawn], n * m)[0])
+        chance.append(_variation(joint[base], joint[drawn], n * m)[0])
     worst = max(pairs, key=lambda pair: pairs[pair]) if pairs else (names[0], names[0])
-    found = _correlations(before)
-    differ = np.abs(found - _correlations(after))
-    by_chance = np.abs(found - _correlations({name: x[drawn] for name, x in before.items()}))
+    differ = np.abs(_correlations(before) - _correlations(after))
+    resampled = [{name: x[part] for name, x in before.items()} for part in (base, drawn)]
+    by_chance = np.abs(_correlations(resampled[0]) - _correlations(resampled[1]))
     sizes, groups = _groups(before, after)
     return Utility(
         columns=singles,
@@ -277,7 +284,7 @@ def compare(before: Values, after: Values, seed: int = 0) -> Utility:
         unique_after=int((sizes[1] == 1).sum()),
         smallest_before=int(sizes[0].min(initial=rows, where=sizes[0] > 0)),
         smallest_after=int(sizes[1].min(initial=published, where=sizes[1] > 0)),
-        unique_rows_published=int((sizes[0][groups] == 1).sum()),
+        unique_rows_published=None if are_samples else int((sizes[0][groups] == 1).sum()),
         rows_before=rows,
         rows_after=published,
     )

@@ -38,22 +38,19 @@ def numbers_of(found: Utility | None, encoded: Encoded) -> tuple[Number, ...]:
 
 def unique_rows(found: Utility) -> tuple[Number, ...]:
     """Return how many rows are unique, before and after, as cards."""
-    before, after, equal = (
-        f"{percent(part / whole)} of the rows"
-        for part, whole in (
-            (found.unique_before, found.rows_before),
-            (found.unique_after, found.rows_after),
-            (found.unique_rows_published, found.rows_after),
-        )
-    )
+    parts = (found.unique_before, found.rows_before), (found.unique_after, found.rows_after)
+    before, after = (f"{percent(part / whole)} of the rows" for part, whole in parts)
     smallest = f"{found.smallest_before:,} → {found.smallest_after:,}"
-    name = "Published rows that equal a unique row of the source"
-    return (
+    cards = [
         Number("Unique rows before", f"{found.unique_before:,}", before),
         Number("Unique rows after", f"{found.unique_after:,}", after),
         Number("Smallest group of equal rows", smallest, "before → after"),
-        Number(name, f"{found.unique_rows_published:,}", equal),
-    )
+    ]
+    if (equal := found.unique_rows_published) is not None:
+        name = "Published rows that equal a unique row of the source"
+        note = f"{percent(equal / found.rows_after)} of the rows"
+        cards.append(Number(name, f"{equal:,}", note))
+    return tuple(cards)
 
 
 def columns_table(found: Utility) -> Table:

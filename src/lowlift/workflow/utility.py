@@ -14,7 +14,7 @@ from lowlift.channel import Channel
 from lowlift.draw import draw
 from lowlift.errors import InvalidInput
 from lowlift.release import Release
-from lowlift.tables import Column, Table, open_table
+from lowlift.tables import Column, Origin, Table, open_table
 from lowlift.tables.cells import MOST_ROWS, ORDERED, as_values
 from lowlift.workflow.attack import attacks, task_score
 
@@ -44,7 +44,8 @@ def compare_tables(
     Cost
         At most 100,000 rows of each table are read.
     """
-    cells = None if release is None or release.origin is None else release.origin.cells
+    origin = None if release is None else release.origin
+    cells = None if origin is None else origin.cells
     if cells is None and (release is not None or attack or task is not None):
         raise InvalidInput(
             "what becomes of a row, an attack and a task are told by a release that publishes "
@@ -55,13 +56,18 @@ def compare_tables(
             names = _names(table, other, columns)
             after = _columns(other.sample(names, (), MOST_ROWS), names)
             is_sample = max(table.rows, other.rows) > MOST_ROWS
-        symbols = _symbols(release, cells, table) if cells is not None else []
+            types = [
+                [(t.kinds[name], t.widths.get(name)) for name in names] for t in (table, other)
+            ]
+        symbols = [] if origin is None or cells is None else _symbols(origin, cells, table)
         rows = table.sample(names, symbols, MOST_ROWS)
         kinds = {name: table.kinds[name] for name in names}
     before = _columns(rows, [*names, *map(str, range(len(symbols)))])
     values = {name: _both(before[name], after[name], kinds[name]) for name in names}
     ours, theirs = ({name: pair[k] for name, pair in values.items()} for k in (0, 1))
-    found = replace(compare(ours, theirs), is_sample=is_sample)
+    # Rows are chosen by a hash of their values, which equal rows share if their types are equal.
+    are_samples = is_sample and types[0] != types[1]
+    found = replace(compare(ours, theirs, are_samples=are_samples), is_sample=is_sample)
     if cells is None or release is None:
         return found
     x = _numbers_of(before["0"], release.joint.x_labels)
@@ -111,17 +117,16 @@ def published_for(channel: Channel, x: Ints, rows: Ints, seed: int = 0) -> tuple
     return rows, order[starts[cells] + places]
 
 
-def _symbols(release: Release, cells: Column, table: Table) -> list[Column]:
+def _symbols(origin: Origin, cells: Column, table: Table) -> list[Column]:
     """Return the cells and S as columns to read, of the very table that they are of."""
-    assert release.origin is not None
-    table.check_columns([cells, *release.origin.sensitive])
-    known = release.origin.sha256
+    table.check_columns([cells, *origin.sensitive])
+    known = origin.sha256
     if known is not None and table.sha256() not in {None, known}:
         raise InvalidInput(
             "the source must be the table that the release was designed on; its digest is another. "
             "Name that table, or leave the release out."
         )
-    return [cells, *release.origin.sensitive]
+    return [cells, *origin.sensitive]
 
 
 def _names(table: Table, other: Table, columns: Sequence[str] | None) -> list[str]:
