@@ -183,13 +183,12 @@ class Utility:
     @property
     def rows(self) -> list[tuple[str, ...]]:
         """The table of columns as texts."""
-        found = []
+        found: list[tuple[str, ...]] = []
         for one in self.columns:
-            cells = (one.name, f"{one.distance:.4f}", f"{one.bootstrap:.4f}")
+            more: tuple[str, ...] = ()
             if one.changed is not None:
                 more = percent(one.changed), f"{one.moved:.3f}", f"{one.moved_at_random:.3f}"
-                cells = (*cells, *more)  # type: ignore[assignment]
-            found.append(cells)
+            found.append((one.name, f"{one.distance:.4f}", f"{one.bootstrap:.4f}", *more))
         return found
 
     @property

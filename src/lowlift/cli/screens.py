@@ -382,7 +382,11 @@ def estimate_screen(found: "TableEstimate") -> None:
 def groups_screen(found: "GroupEstimate", *, as_json: bool) -> None:
     """Print shares and means by groups."""
     if as_json:
-        data = {"rows": found.rows, "level": found.level, "groups": found.records()}
+        groups = [
+            {name: None if value != value else value for name, value in record.items()}  # NaN
+            for record in found.records()
+        ]
+        data = {"rows": found.rows, "level": found.level, "groups": groups}
         print_json(data | {"notes": found.notes})
         return
     title = f"From {found.rows:,} published rows, {found.level:.0%} intervals"

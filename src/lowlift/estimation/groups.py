@@ -66,9 +66,8 @@ class GroupEstimate:
         found = []
         for group in self.groups:
             numbers = [end for interval in (group.share, *group.means) for end in interval]
-            labels = dict(zip(self.by, group.labels, strict=True))
-            values = dict(zip(self._fields, numbers, strict=True))
-            found.append(labels | {"rows": group.rows} | values)
+            names = [*self.by, "rows", *self._fields]
+            found.append(dict(zip(names, [*group.labels, group.rows, *numbers], strict=True)))
         return found
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -166,7 +165,7 @@ def group_estimate(
     weight = 0.5 if is_population else 1.0
     rows = sum(group.rows for group in counted_groups)
     hits = np.array([group.rows for group in counted_groups], np.float64)
-    total = np.float64(weight * rows)
+    total = np.array(weight * rows)
     low, high = clopper_pearson(weight * np.append(hits, 0.0), total, 1 - level)
     if not by:
         low[0] = 1.0  # all rows are one group, and that is certain

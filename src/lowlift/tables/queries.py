@@ -316,9 +316,9 @@ def group_means(
     found = exp.select(*places, exp.Count(this=exp.Star())).from_(
         rows_of.from_(typed.subquery("t")).subquery("v")
     )
-    for value in values:
+    for mean in values:
         for function in (exp.Count, exp.Avg, exp.Variance):
-            found = found.select(function(this=value.copy()))
+            found = found.select(function(this=mean.copy()))
     if places:
         found = found.group_by(*(place.copy() for place in places))
     return found.limit(most + 1)

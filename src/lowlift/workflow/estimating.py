@@ -184,7 +184,7 @@ def _label(column: Column, text: str | None, kind: str) -> Label:
     if kind == "boolean":
         return text == "true"
     try:
-        return int(text) if kind == "integer" else float(text)  # type: ignore[return-value]
+        return int(text) if kind == "integer" else float(text)
     except ValueError:
         return text
 

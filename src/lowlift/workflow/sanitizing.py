@@ -16,6 +16,7 @@ from lowlift.release import Release, release_card
 from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.columns import cells_in
 from lowlift.tables.formulas import formula_warnings
+from lowlift.tables.schema import ROWS
 from lowlift.workflow.applying import Options, drawn
 from lowlift.workflow.cells import design_cells
 from lowlift.workflow.checking import Verification, verify_written

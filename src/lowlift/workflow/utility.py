@@ -164,9 +164,11 @@ def _read(value: Any, kind: str) -> Any:
         if value not in {"true", "false"}:
             raise ValueError
         return value == "true"
-    readers = {"integer": float, "real": float, "date": date.fromisoformat}
-    readers["timestamp"] = datetime.fromisoformat
-    return readers[kind](value) if kind in ORDERED else value
+    if kind == "date":
+        return date.fromisoformat(value)
+    if kind == "timestamp":
+        return datetime.fromisoformat(value)
+    return float(value) if kind in ORDERED else value
 
 
 def _numbers_of(texts: Sequence[str], labels: Sequence[Any]) -> Ints:
