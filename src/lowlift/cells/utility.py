@@ -86,10 +86,10 @@ class Utility:
     #: The largest difference between the shares of one cell of these tables of two columns.
     cell_worst: float
     #: Differences between the correlations of two columns of numbers: the mean, the largest, and
-    #: the mean of a bootstrap sample.
-    correlation_mean: float
-    correlation_worst: float
-    bootstrap_correlation: float
+    #: the mean of a bootstrap sample; None where there are no two such columns.
+    correlation_mean: float | None
+    correlation_worst: float | None
+    bootstrap_correlation: float | None
     #: Rows that no other row equals, before and after, and the smallest group of equal rows.
     unique_before: int
     unique_after: int
@@ -149,11 +149,12 @@ class Utility:
             )
             found.append(("Worst table of two columns", text))
             found.append(("Worst cell of them", f"{self.cell_worst:.4f} of all rows"))
-        text = (
-            f"differ by {self.correlation_mean:.4f} on the average (bootstrap: "
-            f"{self.bootstrap_correlation:.4f}), by {self.correlation_worst:.4f} at most"
-        )
-        found.append(("Correlations of numbers", text))
+        if self.correlation_mean is not None:
+            text = (
+                f"differ by {self.correlation_mean:.4f} on the average (bootstrap: "
+                f"{self.bootstrap_correlation:.4f}), by {self.correlation_worst:.4f} at most"
+            )
+            found.append(("Correlations of numbers", text))
         for score in self.scores:
             text = f"{score.raw:.3f} raw, {score.published:.3f} published, base {score.base:.3f}"
             found.append((f"{score.name} ({score.measure})", text))
@@ -257,16 +258,18 @@ def compare(before: Values, after: Values, seed: int = 0, *, are_samples: bool =
         for name, (a, b, size) in zip(names, codes, strict=True)
     )
     pairs, chance, cell = {}, [0.0], 0.0
-    for (i, one), (j, other) in combinations(enumerate(names), 2):
+    for (i, first), (j, second) in combinations(enumerate(names), 2):
         (a, b, n), (c, d, m) = codes[i], codes[j]
         joint = a * m + c
-        pairs[one, other], largest = _variation(joint, b * m + d, n * m)
+        pairs[first, second], largest = _variation(joint, b * m + d, n * m)
         cell = max(cell, largest)
         chance.append(_variation(joint[base], joint[drawn], n * m)[0])
     worst = max(pairs, key=lambda pair: pairs[pair]) if pairs else (names[0], names[0])
-    differ = np.abs(_correlations(before) - _correlations(after))
     resampled = [{name: x[part] for name, x in before.items()} for part in (base, drawn)]
-    by_chance = np.abs(_correlations(resampled[0]) - _correlations(resampled[1]))
+    correlations = [_correlations(table) for table in (before, after, *resampled)]
+    known = ~np.isnan(correlations).any(axis=0)
+    one, other, *chances = (part[known] for part in correlations)
+    differ, by_chance = np.abs(one - other), np.abs(chances[0] - chances[1])
     sizes, groups = _groups(before, after)
     return Utility(
         columns=singles,
@@ -276,9 +279,9 @@ def compare(before: Values, after: Values, seed: int = 0, *, are_samples: bool =
         bootstrap_pairs=float(np.mean(chance[1:])) if pairs else 0.0,
         bootstrap_worst=max(chance),
         cell_worst=cell,
-        correlation_mean=_known_mean(differ),
-        correlation_worst=float(differ[~np.isnan(differ)].max(initial=0.0)),
-        bootstrap_correlation=_known_mean(by_chance),
+        correlation_mean=_mean(differ.tolist()),
+        correlation_worst=float(differ.max()) if differ.size else None,
+        bootstrap_correlation=_mean(by_chance.tolist()),
         unique_before=int((sizes[0] == 1).sum()),
         unique_after=int((sizes[1] == 1).sum()),
         smallest_before=int(sizes[0].min(initial=rows, where=sizes[0] > 0)),
@@ -370,11 +373,6 @@ def _correlation(x: Floats, y: Floats) -> float:
     if len(x) < 2 or x.std() == 0 or y.std() == 0:
         return float("nan")
     return float(np.corrcoef(x, y)[0, 1])
-
-
-def _known_mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else 0.0
 
 
 def _groups(before: Values, after: Values) -> tuple[tuple[Ints, Ints], Ints]:

@@ -383,7 +383,10 @@ def groups_screen(found: "GroupEstimate", *, as_json: bool) -> None:
     """Print shares and means by groups."""
     if as_json:
         groups = [
-            {name: None if value != value else value for name, value in record.items()}  # NaN
+            {
+                name: None if isinstance(value, float) and math.isnan(value) else value
+                for name, value in record.items()
+            }
             for record in found.records()
         ]
         data = {"rows": found.rows, "level": found.level, "groups": groups}

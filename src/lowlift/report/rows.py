@@ -28,8 +28,9 @@ def numbers_of(found: Utility | None, encoded: Encoded) -> tuple[Number, ...]:
         note = f"{cell(pair)}; worst of the bootstrap: {found.bootstrap_worst:.4f}"
         cards.append(Number("Worst table of two columns", f"{found.pairs_worst:.4f}", note))
         cards.append(Number("Worst cell of them", f"{found.cell_worst:.4f}", "of all rows"))
-    note = f"mean {found.correlation_mean:.4f}; bootstrap: {found.bootstrap_correlation:.4f}"
-    cards.append(Number("Correlations differ at most", f"{found.correlation_worst:.4f}", note))
+    if found.correlation_mean is not None:
+        note = f"mean {found.correlation_mean:.4f}; bootstrap: {found.bootstrap_correlation:.4f}"
+        cards.append(Number("Correlations differ at most", f"{found.correlation_worst:.4f}", note))
     for score in found.scores:
         note = f"{score.measure}; raw {score.raw:.3f}, base {score.base:.3f}"
         cards.append(Number(score.name, f"{score.published:.3f}", note))
