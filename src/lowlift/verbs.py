@@ -330,7 +330,7 @@ def estimate(
     -------
     TableEstimate or GroupEstimate
         Without groups and means, `estimate` has P(x) by maximum likelihood with intervals. With
-        them, one row per group: `groups`, `to_pandas()`.
+        them, one row per group: ``groups``, ``to_pandas()``.
 
     Guarantee
         Where rows are published, each interval of a share covers the share in the table at the
@@ -403,7 +403,7 @@ def compare(
     -------
     Utility
         Distances of tables of one and two columns beside those of a bootstrap sample, correlations,
-        unique rows; `to_pandas()` has the columns.
+        unique rows; ``to_pandas()`` has the columns.
 
     Cost
         At most 100,000 rows of each table are read.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.arrays import Floats, Ints
+from lowlift.arrays import Bools, Floats, Ints
 from lowlift.cells.utility import Score, Values
 from lowlift.errors import InvalidInput, MissingExtra
 
@@ -30,25 +30,23 @@ def attacks(source: Values, sensitive: Sequence[Any], rows: Ints, donors: Ints) 
     rows, donors
         Rows, and which row is published for each.
     """
-    from numpy.random import default_rng
-
     values, s = np.unique([repr(value) for value in sensitive], return_inverse=True)
     if not 2 <= len(values) <= _MOST_CLASSES:
         raise InvalidInput(
             f"an attack needs 2 to {_MOST_CLASSES} values of S; there are {len(values)}. "
             "Leave the attack out."
         )
-    chosen = default_rng(0).permutation(len(rows))[:_ROWS]
+    chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS]
     rows, donors = rows[chosen], donors[chosen]
     half = len(rows) // 2
     train, test = slice(half), slice(half, None)
     table, is_category = _matrix(source)
-    model = _model("classifier", is_category)
+    learn = _learner("classifier", is_category)
     truth = s[rows[test]]
     if len(np.unique(s[rows[train]])) < len(values) or len(np.unique(truth)) < len(values):
         raise InvalidInput("an attack needs more rows of each value of S. Leave the attack out.")
-    learnt = model().fit(table[rows[train]], s[rows[train]])
-    adapted = model().fit(table[donors[train]], s[rows[train]])
+    learnt = learn(table[rows[train]], s[rows[train]])
+    adapted = learn(table[donors[train]], s[rows[train]])
     raw = learnt.predict_proba(table[rows[test]])
     public = [one.predict_proba(table[donors[test]]) for one in (learnt, adapted)]
     base = float(np.bincount(truth).max() / len(truth))
@@ -81,17 +79,18 @@ def task_score(
         y = np.unique([repr(value) for value in y.tolist()], return_inverse=True)[1]
         kind, measure = "classifier", "share that is right"
         base = float(np.bincount(y[test]).max() / len(test))
-    model = _model(kind, is_category)
+    learn = _learner(kind, is_category)
     raw, published = (
-        float(model().fit(table[part], y[part]).score(table[test], y[test]))
-        for part in (train, donors)
+        float(learn(table[part], y[part]).score(table[test], y[test])) for part in (train, donors)
     )
     return [Score(f"Task: {name} from the other columns", measure, base, raw, published)]
 
 
-def _model(kind: str, is_category: npt.NDArray[np.bool_]) -> Callable[[], Any]:
+def _learner(kind: str, is_category: Bools) -> Callable[[Floats, npt.NDArray[Any]], Any]:
+    """Return what makes a model of columns and what it is to guess."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+        from threadpoolctl import threadpool_limits
     except ImportError as error:
         raise MissingExtra("pip install 'lowlift[sklearn]' to score an attack.") from error
     made: Any = (
@@ -105,10 +104,15 @@ def _model(kind: str, is_category: npt.NDArray[np.bool_]) -> Callable[[], Any]:
         "l2_regularization": 5.0,
     }
     options |= {"early_stopping": False, "random_state": 0}
-    return lambda: made(categorical_features=is_category, **options)
+
+    def learnt(x: Floats, y: npt.NDArray[Any]) -> Any:
+        with threadpool_limits(1, "openmp"):  # threads wait for each other where cores are shared
+            return made(categorical_features=is_category, **options).fit(x, y)
+
+    return learnt
 
 
-def _matrix(source: Values) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _matrix(source: Values) -> tuple[Floats, Bools]:
     """Return columns as numbers, and which are categories; the rarest beyond 250 are one."""
     found, is_category = [], []
     for values in source.values():
