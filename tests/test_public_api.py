@@ -40,6 +40,7 @@ PUBLIC = [
     "audit",
     "audit_table",
     "columns",
+    "compare",
     "datasets",
     "draw",
     "errors",

@@ -44,7 +44,7 @@ from lowlift.partition import Partition
 from lowlift.release import Release
 from lowlift.sweeps import Tradeoff, tradeoff
 from lowlift.tables import Schema, read_joint
-from lowlift.verbs import audit_table, columns, estimate, sanitize, verify
+from lowlift.verbs import audit_table, columns, compare, estimate, sanitize, verify
 from lowlift.version import __version__ as __version__
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "audit",
     "audit_table",
     "columns",
+    "compare",
     "datasets",
     "draw",
     "errors",

@@ -1,4 +1,4 @@
-"""``lowlift verify``, ``estimate``, ``show``, ``tradeoff`` and ``key``."""
+"""``lowlift verify``, ``estimate``, ``utility``, ``show``, ``tradeoff`` and ``key``."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -58,14 +58,52 @@ def verify(
 def estimate(
     published: Annotated[str, typer.Argument(metavar="PUBLISHED", help="e.g. safe.parquet")],
     codebook: Annotated[str, typer.Argument(metavar="CODEBOOK", help="e.g. codebook.json")],
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Shares of groups, e.g. --by education,job."),
+    ] = None,
+    mean: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Means of numbers, by groups if any, e.g. age,pay."),
+    ] = None,
+    bins: Annotated[
+        list[str] | None,
+        typer.Option("--bin", metavar="COLUMN=BINS", help="Groups of values, e.g. age=width:10."),
+    ] = None,
+    population: Annotated[
+        bool,
+        typer.Option("--population", help="The table was a sample: intervals of the population."),
+    ] = False,
     level: Annotated[float, typer.Option(help="Confidence of the intervals, e.g. 0.99.")] = 0.95,
     engine: o.Engine = None,
     json: o.Json = False,
 ) -> None:
-    """Estimate the distribution of X from what was published, with intervals."""
-    from lowlift.cli import screens
-    from lowlift.workflow import estimate_table
+    """Estimate the distribution of X from what was published, or shares and means of groups.
 
+    Published rows (cells) need --by or --mean; values can have --by. All with intervals.
+    """
+    from lowlift.cli import screens
+    from lowlift.errors import InvalidInput
+    from lowlift.tables import parse_bins
+    from lowlift.workflow import estimate_groups, estimate_table
+
+    if by or mean:
+        groups, means = (_split(names) for names in (by, mean))
+        parsed = dict(parse_bins(text) for text in bins or ())
+        groups_found = estimate_groups(
+            published,
+            codebook,
+            groups,
+            means,
+            bins=parsed,
+            level=level,
+            is_population=population,
+            engine=engine,
+        )
+        screens.groups_screen(groups_found, as_json=json)
+        return
+    if bins or population:
+        raise InvalidInput("--bin and --population go with --by or --mean; neither is given.")
     found = estimate_table(published, codebook, level=level, engine=engine)
     if not json:
         screens.estimate_screen(found)
@@ -93,6 +131,57 @@ def estimate(
     ]
     data = {"rows": found.rows, "level": level, "is_consistent": result.is_consistent}
     screens.print_json(data | {"x": values, "totals": totals, "notes": result.notes})
+
+
+def _split(given: list[str] | None) -> list[str]:
+    """Return names that were given with commas, or one option each."""
+    return [name for text in given or () for name in text.split(",")]
+
+
+def utility(
+    source: o.Source,
+    published: Annotated[str, typer.Argument(metavar="PUBLISHED", help="e.g. safe.parquet")],
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--columns", metavar="COLUMNS", help="Only these, e.g. --columns age,job."),
+    ] = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Adds what becomes of a row, e.g. safe.release.json."),
+    ] = None,
+    attack: Annotated[
+        bool, typer.Option("--attack", help="With --release: how well a model guesses S.")
+    ] = False,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="With --release: how well it is predicted, e.g. age."),
+    ] = None,
+    engine: o.Engine = None,
+    json: o.Json = False,
+) -> None:
+    """Compare a published table with its source: what an analyst gets. Confidential.
+
+    Distances of tables of one and two columns beside those of a bootstrap sample of the source,
+    correlations, and unique rows.
+    """
+    from lowlift.cli import screens
+    from lowlift.release import Release
+    from lowlift.workflow import compare_tables
+
+    found = compare_tables(
+        source,
+        published,
+        _split(columns) or None,
+        release=None if release is None else Release.from_json(release),
+        attack=attack,
+        task=task,
+        engine=engine,
+    )
+    if json:
+        names = {"columns": [one._asdict() for one in found.columns]}
+        screens.print_json(asdict(found) | names | {"scores": [s._asdict() for s in found.scores]})
+    else:
+        screens.utility_screen(found)
 
 
 def show(

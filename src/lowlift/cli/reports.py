@@ -101,6 +101,14 @@ def report(
         float | None,
         typer.Option(help="The step of probabilities in the public form, e.g. 0.05."),
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="Of published rows: compare with it, e.g. people.csv."),
+    ] = None,
+    published: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="With --source: what was published, e.g. safe.csv."),
+    ] = None,
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
@@ -110,17 +118,23 @@ def report(
     counts and the input's hash. Exit code 0: the bound holds; 1: it does not; 2: bad input.
     """
     from lowlift.cli import screens
+    from lowlift.errors import InvalidInput
     from lowlift.release import Release
-    from lowlift.workflow import read_curve, read_receipt, report_of
+    from lowlift.workflow import compare_tables, read_curve, read_receipt, report_of
 
+    if (source is None) != (published is None):
+        raise InvalidInput("--source and --published go together; one is missing.")
     read = [path for path in (release, receipt, curve) if path is not None]
     asked = o.Output(None if public else out, out if public else None, force)
     pages = Pages(asked, *read)
     found = Release.from_json(release)
-    published = None if receipt is None else read_receipt(receipt)
+    said = None if receipt is None else read_receipt(receipt)
+    analysis = None
+    if source is not None and not public:
+        analysis = compare_tables(source, published, release=found)
     # The public form has no curve.
     points = () if public else None if curve is None else read_curve(curve)
-    made = report_of(found, points=points, receipt=published, round_to=round_to)
+    made = report_of(found, points=points, receipt=said, round_to=round_to, analysis=analysis)
     if curve is not None:
         made = replace(made, curve_source=curve.name)
     pages.write(lambda: made)

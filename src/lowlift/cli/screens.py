@@ -12,9 +12,11 @@ from lowlift.wording import shown
 
 if TYPE_CHECKING:
     from lowlift.audit import Audit
+    from lowlift.cells.utility import Utility
     from lowlift.certificates import Certificate
     from lowlift.confidence import LiftIntervals
     from lowlift.encodings import Encoded
+    from lowlift.estimation import GroupEstimate
     from lowlift.report import Point
     from lowlift.workflow import (
         Design,
@@ -29,6 +31,8 @@ THREATS = "What is promised, against whom, and what is not: lowlift explain prom
 #: How a search is given more seconds.
 TIME_LIMIT = "--time-limit {seconds}"
 _ROWS = 12
+#: Groups of an estimate that are printed.
+_MOST_GROUPS = 200
 
 
 def warn(lines: Iterable[str]) -> None:
@@ -373,3 +377,34 @@ def estimate_screen(found: "TableEstimate") -> None:
         table(("values that are merged", "total", "from", "to"), totals)
     for note in result.notes:
         typer.echo(f"Note: {note}")
+
+
+def groups_screen(found: "GroupEstimate", *, as_json: bool) -> None:
+    """Print shares and means by groups."""
+    if as_json:
+        groups = [
+            {
+                name: None if isinstance(value, float) and math.isnan(value) else value
+                for name, value in record.items()
+            }
+            for record in found.records()
+        ]
+        data = {"rows": found.rows, "level": found.level, "groups": groups}
+        print_json(data | {"notes": found.notes})
+        return
+    title = f"From {found.rows:,} published rows, {found.level:.0%} intervals"
+    table(found.head, found.lines[:_MOST_GROUPS], title)
+    more = len(found.groups) - _MOST_GROUPS
+    if more > 0:
+        typer.echo(f"{more:,} more groups are not shown: use --json.")
+    for note in found.notes:
+        typer.echo(f"Note: {note}")
+
+
+def utility_screen(found: "Utility") -> None:
+    """Print what an analyst gets."""
+    from lowlift.cells.utility import CONFIDENTIAL, OTHER_PROMISE
+
+    table(found.head, found.rows)
+    facts(found.facts)
+    typer.echo(f"\n{OTHER_PROMISE}\n{CONFIDENTIAL}")

@@ -7,5 +7,6 @@ largest p(x) for which every r(y) lies in its own interval: true also where p is
 """
 
 from lowlift.estimation.estimates import Block, Estimate, estimate
+from lowlift.estimation.groups import Group, GroupEstimate, Interval
 
-__all__ = ["Block", "Estimate", "estimate"]
+__all__ = ["Block", "Estimate", "Group", "GroupEstimate", "Interval", "estimate"]

@@ -7,7 +7,7 @@ mechanism and how rows were drawn. Probabilities, and how much of X survives, ar
 than `round_to`. It leaves out everything that depends on S beyond the verdict (labels and names of
 S, lifts, leakages, the best guess, proven bounds, curves), every count, P(x), the name and hash of
 the input, and the fingerprint of the channel, which would let a reader test guesses of its exact
-weights.
+weights. Where rows are published it has no channel, and nothing of how much of X survives.
 """
 
 import math
@@ -62,7 +62,8 @@ def public_of(report: "Report") -> Public:
     criterion, encoded, step = report.raw.criterion, report.encoded, max(report.round_to, 0.01)
     book = None
     utility: tuple[Number, ...] = ()
-    if encoded is not None:
+    # Of rows, neither the channel of cells nor what survives is public: both are made with S.
+    if encoded is not None and not report.is_rows:
         if isinstance(criterion, BuiltIn):
             book = Codebook.of(encoded, round_to=step)
         shares = (min(1.0, encoded.nmi), encoded.share_changed)
@@ -74,7 +75,7 @@ def public_of(report: "Report") -> Public:
         report.holds,
         verdict_of(report, is_public=True),
         promise_in_full(criterion, report.is_satisfied),
-        public_limits(report.publication),
+        public_limits(report.publication, is_rows=report.is_rows),
         promised_notions(criterion),
         utility,
         None if book is None else public_channel_table(book),

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from lowlift.audit import Audit, audit
+from lowlift.cells.utility import Utility
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
 from lowlift.confidence import LiftIntervals
@@ -27,7 +28,7 @@ from lowlift.figures.tradeoffs import curve_panels
 from lowlift.guarantees import ends_of, promise_in_full, stopped_note
 from lowlift.measures import bayes_vulnerability
 from lowlift.receipts import Receipt
-from lowlift.report import lifts, limits, outputs, tradeoffs
+from lowlift.report import lifts, limits, outputs, rows, tradeoffs
 from lowlift.report.notions import notions
 from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
@@ -35,6 +36,7 @@ from lowlift.report.records import Limit, Number, Point, Verdict
 from lowlift.report.verdicts import curve_verdict, verdict_of
 from lowlift.rounding import percent_at_most
 from lowlift.tables import Origin
+from lowlift.tables.schema import ROWS
 from lowlift.wording import percent
 
 
@@ -77,6 +79,8 @@ class Report:
         When, in words.
     curve_source
         The file that `points` were read from; empty when they were computed for this report.
+    analysis
+        What the analyst gets of published rows, compared with the source; never public.
     salt
         Makes the ids of sections and pictures differ from those of another report on a page.
 
@@ -104,6 +108,7 @@ class Report:
     made_at: str = field(default_factory=_now)
     curve_source: str = ""
     salt: str = ""
+    analysis: Utility | None = None
 
     @classmethod
     def of_release(cls, encoded: Encoded, **facts: object) -> "Report":
@@ -129,6 +134,11 @@ class Report:
     def is_release(self) -> bool:
         """Whether the report is about a release."""
         return self.encoded is not None
+
+    @property
+    def is_rows(self) -> bool:
+        """Whether rows are published, drawn inside cells."""
+        return self.encoded is not None and self.encoded.name == ROWS
 
     @property
     def uncovered(self) -> str:
@@ -211,13 +221,16 @@ class Report:
     @cached_property
     def riskiest(self) -> Table:
         """The riskiest values, and what became of them."""
-        return lifts.riskiest(self.raw, self.published, self._names, is_judged=not self.is_curve)
+        found = lifts.riskiest(self.raw, self.published, self._names, is_judged=not self.is_curve)
+        return rows.in_words(found, self.encoded) if self.encoded and self.is_rows else found
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
         """How much of X is kept."""
         if self.encoded is None:
             return ()
+        if self.is_rows:
+            return rows.numbers_of(self.analysis, self.encoded)
         found = [Number("Information kept (NMI)", percent(min(1.0, self.encoded.nmi)))]
         if self.certificate is not None:
             what = "merging" if self.certificate.scope == "partitions" else "mechanism"
@@ -232,7 +245,20 @@ class Report:
     @cached_property
     def channel(self) -> Table | None:
         """What each published value stands for."""
-        return None if self.encoded is None else outputs.channel_table(self.encoded)
+        if self.encoded is None:
+            return None
+        found = outputs.channel_table(self.encoded)
+        return rows.in_words(found, self.encoded) if self.is_rows else found
+
+    @cached_property
+    def columns_compared(self) -> Table | None:
+        """The published columns beside those of the source; None where they were not compared."""
+        return None if self.analysis is None else rows.columns_table(self.analysis)
+
+    @cached_property
+    def unique_rows(self) -> tuple[Number, ...]:
+        """Unique rows before and after; empty where the tables were not compared."""
+        return () if self.analysis is None else rows.unique_rows(self.analysis)
 
     @cached_property
     def provenance(self) -> tuple[Number, ...]:

@@ -116,7 +116,10 @@ def numbers_of(report: "Report") -> tuple[Number, ...]:
     bound, kept = report.upper_bound, percent(min(1.0, subject.nmi))
     note = "" if bound is None else f"proven: at most {percent_at_most(bound)}"
     changed = percent(report.encoded.share_changed)
+    is_rows = report.is_rows
     return (
-        *(*found, Number("Information kept", kept, note)),
-        Number("Rows changed", changed, "expected share"),
+        *(*found, Number("Information kept", kept, "of cells" if is_rows else note)),
+        Number(
+            "Rows that leave their cell" if is_rows else "Rows changed", changed, "expected share"
+        ),
     )

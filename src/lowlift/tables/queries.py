@@ -284,6 +284,46 @@ def sample(
     return query.order_by(dialect.hashed([value.copy() for value in values])).limit(most)
 
 
+def group_means(
+    groups: Sequence[Column],
+    means: Sequence[str],
+    table: Expression,
+    dialect: Dialect,
+    most: int,
+) -> exp.Select:
+    """Count the rows of each group, and the values, their mean and variance of columns of numbers.
+
+    Columns that have bins or a mean may be texts, as in a CSV that was published.
+    """
+    casts = {column.name: _CASTS[column.kind] for column in groups if column.bins is not None}
+    texts = {column.name for column in groups if column.bins is None}
+    own = [
+        (exp.cast(named(name), casts[name]) if name in casts else named(name)).as_(
+            name, quoted=True
+        )
+        for name in sorted(casts.keys() | texts)
+    ]
+    numbers = []
+    for k, name in enumerate(means):
+        value = exp.cast(named(name), "double")
+        known = exp.case().when(_missing(value, False, dialect), exp.null()).else_(value.copy())
+        numbers.append(known.as_(f"m{k}"))
+    typed = exp.select(*own, *numbers, exp.Literal.number(1).as_("one_row")).from_(table.copy())
+    keys = [symbol(column, dialect).as_(f"c{k}") for k, column in enumerate(groups)]
+    places = [named(f"c{k}") for k in range(len(groups))]
+    values = [named(f"m{k}") for k in range(len(means))]
+    rows_of = exp.select(*keys, *(value.copy() for value in values), named("one_row"))
+    found = exp.select(*places, exp.Count(this=exp.Star())).from_(
+        rows_of.from_(typed.subquery("t")).subquery("v")
+    )
+    for mean in values:
+        for function in (exp.Count, exp.Avg, exp.Variance):
+            found = found.select(function(this=mean.copy()))
+    if places:
+        found = found.group_by(*(place.copy() for place in places))
+    return found.limit(most + 1)
+
+
 def different(columns: Sequence[str], table: Expression) -> exp.Select:
     """Count, for each column, its different values and the rows that have one."""
     counts = []

@@ -230,6 +230,21 @@ class Table:
         limit = None if self.rows <= most else most
         return self._engine.fetch(queries.sample(names, symbols, table, dialect, limit))
 
+    def group_means(
+        self, groups: Sequence[Column], means: Sequence[str], most: int
+    ) -> list[tuple[Any, ...]]:
+        """Return symbol texts and rows of each group, and of each mean its values and variance.
+
+        At most `most` + 1 groups.
+
+        Cost
+            One GROUP BY in the engine.
+        """
+        from lowlift.tables import queries
+
+        table, dialect = self._engine.table, self._engine.dialect
+        return self._engine.fetch(queries.group_means(groups, means, table, dialect, most))
+
     def check_column(self, column: Column) -> None:
         """Refuse a column that the table does not have, or has as another kind."""
         if isinstance(column.bins, CellBins):

@@ -23,7 +23,7 @@ from lowlift.workflow.designing import (
     design_counted,
     guesses,
 )
-from lowlift.workflow.estimating import TableEstimate, estimate_table
+from lowlift.workflow.estimating import TableEstimate, estimate_groups, estimate_table
 from lowlift.workflow.keys import new_key, read_key
 from lowlift.workflow.profiles import (
     ColumnProfile,
@@ -33,6 +33,7 @@ from lowlift.workflow.profiles import (
 )
 from lowlift.workflow.reporting import report_of, report_of_curve
 from lowlift.workflow.sanitizing import Sanitized, codebook_of, publish, sanitize
+from lowlift.workflow.utility import compare_tables
 
 __all__ = [
     "CRITERIA",
@@ -57,10 +58,12 @@ __all__ = [
     "audit_table",
     "codebook_of",
     "columns_of",
+    "compare_tables",
     "count_table",
     "criterion_of",
     "design",
     "design_counted",
+    "estimate_groups",
     "estimate_table",
     "guesses",
     "new_key",

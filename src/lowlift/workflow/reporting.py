@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
+from lowlift.cells.utility import Utility
 from lowlift.confidence import lift_intervals
 from lowlift.criteria import AtMost, BuiltIn, Criterion
 from lowlift.criteria.protocol import epsilon_of
@@ -15,6 +16,7 @@ from lowlift.joint import Joint
 from lowlift.receipts import Receipt
 from lowlift.release import Release
 from lowlift.report import Point, Report
+from lowlift.tables.schema import ROWS
 from lowlift.workflow.columns import per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit
@@ -35,6 +37,7 @@ def report_of(
     points: Sequence[Point] | None = None,
     receipt: Receipt | None = None,
     round_to: float | None = None,
+    analysis: Utility | None = None,
 ) -> Report:
     """Return the report on an audit, a design, a published table or a release.
 
@@ -49,6 +52,8 @@ def report_of(
         What was published by the release; `Sanitized` has its own.
     round_to
         The step of probabilities in the public form, at least 0.01.
+    analysis
+        What the analyst gets of published rows; `Sanitized` is compared with its source.
 
     Raises
     ------
@@ -73,9 +78,13 @@ def report_of(
     if receipt is not None:
         _refuse_other(receipt, encoded)
         facts["publication"] = receipt
-    if points is None:
-        points = () if encoded is None else _points_around(encoded.release)
+    is_rows = encoded is not None and encoded.name == ROWS
+    if isinstance(found, Sanitized) and is_rows and analysis is None:
+        analysis = found.utility() if found.source is not None else None
+    if points is None:  # merging cells is no alternative to rows
+        points = () if encoded is None or is_rows else _points_around(encoded.release)
     facts |= {"points": tuple(points), "round_to": 0.01 if round_to is None else round_to}
+    facts["analysis"] = analysis
     return Report(**facts) if encoded is None else Report.of_release(**facts)
 
 

@@ -1,7 +1,7 @@
 """Design, apply and verify in one; and what may be published about it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from lowlift.release import Release, release_card
 from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.columns import cells_in
 from lowlift.tables.formulas import formula_warnings
+from lowlift.tables.schema import ROWS
 from lowlift.workflow.applying import Options, drawn
 from lowlift.workflow.cells import design_cells
 from lowlift.workflow.checking import Verification, verify_written
@@ -25,6 +26,7 @@ from lowlift.workflow.designing import Design, design_counted
 from lowlift.workflow.transaction import Content, commit, drafts
 
 if TYPE_CHECKING:
+    from lowlift.cells.utility import Utility
     from lowlift.report import Report
 
 
@@ -53,6 +55,9 @@ class Sanitized:
     codebook: Codebook
     #: The safe table: a frame of the kind that came in, or where it was written.
     table: Any = None
+    #: The table that it was made from, and the engine that was asked for: for `utility`.
+    source: Any = field(default=None, repr=False)
+    engine: str | None = None
 
     @property
     def release(self) -> Release:
@@ -69,6 +74,29 @@ class Sanitized:
         from lowlift.workflow.reporting import report_of
 
         return report_of(self, **options)
+
+    def utility(self, *, attack: bool = False, task: str | None = None) -> "Utility":
+        """Return what an analyst gets of published rows, compared with the source: confidential.
+
+        Parameters
+        ----------
+        attack, task
+            As for `lowlift.compare`.
+
+        Raises
+        ------
+        InvalidInput
+            When no rows were published, or the source is another than it was.
+        """
+        from lowlift.workflow.utility import compare_tables
+
+        if self.design.encoded.name != ROWS:
+            raise InvalidInput(
+                "utility is told of published rows; this release publishes "
+                f"{self.design.encoded.name}. Use cells, or lowlift.compare for any two tables."
+            )
+        options = {"release": self.release, "attack": attack, "task": task, "engine": self.engine}
+        return compare_tables(self.source, self.table, **options)  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
         """Return what was published, as a notebook shows it."""
@@ -145,7 +173,8 @@ def sanitize(
     with open_table(source, engine) as table:
         if asked.cells is not None:
             made, counts = design_cells(table, asked, criterion, time_limit)
-            return _publish(table, made, target, options, counts, round_to, apply_progress, warn)
+            safe = _publish(table, made, target, options, counts, round_to, apply_progress, warn)
+            return replace(safe, source=source, engine=engine)
         options.hold(table, (*asked.sensitive, *asked.released))
         joint, counts = count(table, asked)
         made = design_counted(
