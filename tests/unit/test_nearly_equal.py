@@ -108,7 +108,7 @@ def test_certificates_with_bins_are_saved_and_checked(monkeypatch, tmp_path):
     old = {name: value for name, value in certificate.to_dict().items() if name != "bins"}
     assert ll.Certificate.from_dict(old).bins == ()
     for bins in ([1.5], ["0"], [-1], [True], [2**40]):
-        with pytest.raises(ll.InvalidInput, match="no certificate|must be"):
+        with pytest.raises(ll.InvalidInput, match=r"no certificate|must be"):
             ll.Certificate.from_dict(old | {"bins": bins})
     with pytest.raises(ll.InvalidInput, match="64 symbols"):
         ll.verify_certificate(joint, criterion, dataclasses.replace(certificate, bins=(0, 1)))

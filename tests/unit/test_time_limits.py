@@ -252,7 +252,7 @@ def test_a_certificate_file_says_that_the_search_stopped(tmp_path):
     del saved["stopped_after"]  # as files were before
     assert not ll.Certificate.from_dict(saved).is_stopped
     for wrong in (-1.0, float("inf"), float("nan"), "soon", [1]):
-        with pytest.raises(ll.InvalidInput, match="no certificate|must be"):
+        with pytest.raises(ll.InvalidInput, match=r"no certificate|must be"):
             ll.Certificate.from_dict(saved | {"stopped_after": wrong})
 
 
