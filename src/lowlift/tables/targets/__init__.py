@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,9 @@ class Target(Protocol):
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
 
+    def write_donors(self, keys: npt.NDArray[np.int64]) -> None:
+        """Write the columns of the rows that `Engine.donors` drew, in this order."""
+
     def written(self) -> AbstractContextManager[Engine]:
         """Lend what was written and not yet committed as a table to read."""
 
@@ -42,14 +45,6 @@ class Target(Protocol):
 
     def discard(self) -> None:
         """Remove what has no name of its own, and what was replaced; close."""
-
-
-@runtime_checkable
-class TakesRows(Protocol):
-    """A target that can write rows of the input, by their numbers."""
-
-    def write_donors(self, rows: npt.NDArray[np.int64]) -> None:
-        """Write the released columns of these rows, in this order."""
 
 
 class Written(Engine):
