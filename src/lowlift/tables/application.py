@@ -9,6 +9,7 @@ import numpy as np
 
 from lowlift.errors import InvalidInput
 from lowlift.tables.alias import AliasTable, key_text
+from lowlift.tables.columns import Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
 from lowlift.tables.engines import Engine, refuse_ids
@@ -50,7 +51,8 @@ def staged(
         if output.cells is None:
             written = _write(engine, draw, output, target, rows, progress)
         else:
-            written = _write_donors(engine, draw, output, target, rows, progress)
+            columns = len(output.names) if output.by_column else None
+            written = _write_donors(engine, draw, output.cells, target, rows, progress, columns)
         expected = counts.rows - unseen
         if sum(written) != expected or counts.rows + counts.dropped != table.rows:
             raise InvalidInput(
@@ -179,18 +181,20 @@ def _write(
 def _write_donors(
     engine: Engine,
     draw: Draw,
-    output: Output,
+    cells: Column,
     target: Target,
     rows: list[int],
     progress: Progress,
+    columns: int | None,
 ) -> list[int]:
-    """Draw a cell for each row, then a row of that cell; the row itself plays no further part."""
-    assert output.cells is not None
+    """Draw a cell for each row, then a row of that cell; the row itself plays no further part.
+
+    Where there is a number of columns, each of them is of a row of that cell drawn for it alone.
+    """
     steps = 2 * sum(rows)
     drawn = rows_per_output(draw.channel, rows, draw.seed, lambda done: progress(done, steps))
     by_cell = dict(zip(draw.outputs, drawn.tolist(), strict=True))
-    columns = len(output.names) if output.by_column else None
-    target.write_donors(engine.donors(output.cells, by_cell, draw.seed, columns))
+    target.write_donors(cells, engine.donors(cells, by_cell, draw.seed, columns))
     progress(steps, steps)
     return list(drawn.tolist())
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
 from lowlift.tables.cells import CellBins
-from lowlift.tables.columns import Column
+from lowlift.tables.columns import Column, cells_in
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import donors
 from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
@@ -87,9 +87,9 @@ class NumbersCells:
 
     def cells_of_rows(self, cells: Column) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the numbers of the rows, and the cell of each."""
-        assert isinstance(cells.bins, CellBins)
-        if self._numbered is None or self._numbered[0] != cells.bins:
-            self._numbered = cells.bins, *numbers_of_cells(self.sandbox, self.table, cells.bins)
+        bins = cells_in(cells)
+        if self._numbered is None or self._numbered[0] != bins:
+            self._numbered = bins, *numbers_of_cells(self.sandbox, self.table, bins)
         return self._numbered[1:]
 
     def numbered_cells(self, columns: Sequence[Column]) -> tuple[list[Column], Expression]:

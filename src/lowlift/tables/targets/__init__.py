@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Dialect, Expression
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, Rows, Values
@@ -31,8 +32,8 @@ class Target(Protocol):
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
 
-    def write_donors(self, keys: npt.NDArray[np.int64]) -> None:
-        """Write the columns of the rows that `Engine.donors` drew, in this order."""
+    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+        """Write the columns of cells of the rows that `Engine.donors` drew, in this order."""
 
     def written(self) -> AbstractContextManager[Engine]:
         """Lend what was written and not yet committed as a table to read."""

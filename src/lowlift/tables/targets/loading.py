@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, Spool
@@ -59,9 +59,9 @@ class Writer:
             spool.path.unlink()
         return self.drawn
 
-    def write_donors(self, keys: npt.NDArray[np.int64]) -> None:
+    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
         """Write the columns of the rows that were drawn, in this order."""
-        spool = self.engine.rows_at(self.output.cells, keys)
+        spool = self.engine.rows_at(cells, keys)
         try:
             sandbox = self._open([spool.path])
             load_rows(sandbox, spool)

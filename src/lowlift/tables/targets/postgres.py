@@ -182,13 +182,11 @@ class PostgresTarget:
         self._drop()
         self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {text}", places)
 
-    def write_donors(self, keys: npt.NDArray[np.int64]) -> None:
+    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
         """Write the columns of the rows that were drawn, in this order.
 
         In the input's database the rows stay on the server, which is sent the keys of those drawn.
         """
-        cells = self.output.cells
-        assert cells is not None
         if self.home is None:
             self._load(self.engine.rows_at(cells, keys), load_rows)
             return

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import SPARK, Expression, call, number, table_named
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, digest_of_files
@@ -103,14 +104,13 @@ class SparkTarget:
                 drawn.unpersist()
         return counts
 
-    def write_donors(self, keys: npt.NDArray[np.int64]) -> None:
+    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
         """Write the columns of the rows that were drawn, in this order.
 
         The engine holds the rows, so that a number of a row in its cell means the same row
         whenever Spark computes it.
         """
-        cells, by_column = self.output.cells, keys.ndim > 1
-        assert cells is not None
+        by_column = keys.ndim > 1
         with refusing(self.about):
             given = self.engine.query(queries.keyed(cells, self.engine.table, SPARK))
             given = given.persist(StorageLevel.DISK_ONLY)
