@@ -279,3 +279,18 @@ def test_joined_cells_hold_the_rows_of_those_they_replace():
     assert (smaller.assign(values) == to[tree.assign(values)]).all()
     assert smaller.size == len(set(to.tolist())) < 40
     assert Tree.from_dict(smaller.to_dict()) == smaller
+
+
+def test_whole_numbers_of_128_bits_keep_their_digits(tmp_path):
+    first = 1234567890123456789012345
+    with duckdb.connect(str(tmp_path / "h.duckdb")) as connection:
+        connection.execute(
+            f"CREATE TABLE t AS SELECT i % 7 + {first}::HUGEINT AS v, i % 2 = 0 AS s "
+            "FROM range(300) r(i)"
+        )
+    source, target = str(tmp_path / "h.duckdb?table=t"), tmp_path / "safe.csv"
+    ll.sanitize(
+        source, sensitive="s", released="v", cells=3, criterion=ll.LIP(0.3), target=str(target)
+    )
+    published = set(map(int, target.read_text().split()[1:]))
+    assert published <= {first + k for k in range(7)}
