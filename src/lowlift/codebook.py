@@ -23,7 +23,7 @@ from lowlift.exposure import ends_of, exposed, is_by_blocks
 from lowlift.files import read_json, refusing_damage, write_text
 from lowlift.guarantees import guarantee_of
 from lowlift.joint import Joint, Label, check_labels
-from lowlift.tables.schema import ROWS
+from lowlift.tables.schema import OF_CELLS
 
 __all__ = ["Codebook", "is_by_blocks"]
 
@@ -144,15 +144,15 @@ class Codebook:
         The law of the cells is kept, so that a reader needs no channel; how often a small cell
         became another would tell about its rows.
         """
-        return cls._rows(from_dict(to_dict(encoded.release.criterion)), columns)
+        return cls._rows(encoded.name, from_dict(to_dict(encoded.release.criterion)), columns)
 
     @classmethod
-    def _rows(cls, criterion: BuiltIn, columns: Any) -> Self:
+    def _rows(cls, encoding: str, criterion: BuiltIn, columns: Any) -> Self:
         none: tuple[Any, ...] = ()
         guarantee = guarantee_of(criterion)
         plain = _plain_columns(columns)
         return cls(
-            ROWS, criterion, guarantee, none, none, none, none, none, none, None, None, plain
+            encoding, criterion, guarantee, none, none, none, none, none, none, None, None, plain
         )
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -216,8 +216,8 @@ class Codebook:
     def _from_dict(cls, saved: dict[str, Any]) -> Self:
         criterion = from_dict(saved["criterion"])
         encoding, outputs = saved["encoding"], saved["outputs"]
-        if encoding == ROWS:
-            return cls._rows(criterion, saved["columns"])
+        if encoding in OF_CELLS:
+            return cls._rows(encoding, criterion, saved["columns"])
         if not outputs or not saved["x_labels"]:
             raise InvalidInput("a codebook must have outputs and values of X; it has none.")
         step = None if saved["round_to"] is None else _step(saved["round_to"])

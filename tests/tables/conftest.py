@@ -224,15 +224,25 @@ def spark(tmp_path_factory):
     session.stop()
 
 
+@pytest.fixture
+def stores(request, tmp_path):
+    """Engines by name, for tests from one to another."""
+
+    def opened(name):
+        if name == "duckdb":
+            return DuckDBStore(tmp_path)
+        if name == "postgres":
+            return PostgresStore(request.getfixturevalue("postgres"))
+        request.getfixturevalue("spark")
+        return SparkStore(tmp_path)
+
+    return opened
+
+
 @pytest.fixture(params=["duckdb", "postgres", "spark"])
-def store(request, tmp_path):
+def store(request, stores):
     """An engine to put a table into, and to read what was written."""
-    if request.param == "duckdb":
-        return DuckDBStore(tmp_path)
-    if request.param == "postgres":
-        return PostgresStore(request.getfixturevalue("postgres"))
-    request.getfixturevalue("spark")
-    return SparkStore(tmp_path)
+    return stores(request.param)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """A tree of conditions on single columns, whose leaves are the cells of a table."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
@@ -116,6 +116,43 @@ class Tree:
 
         walk(0 if self.splits else -1, [])
         return found
+
+    def joined(self, cells: Iterable[int]) -> tuple[Self, Ints]:
+        """Return the tree without the last conditions on the way to these cells.
+
+        Also returns the new cell of each cell: what a condition told apart is one cell now.
+
+        Examples
+        --------
+        >>> tree = Tree(("a",), (Split(0, 1, -3, most=3), Split(0, -1, -2, most=1)))
+        >>> smaller, cells = tree.joined([0])
+        >>> smaller.splits, cells.tolist()
+        ((Split(column=0, left=-1, right=-2, most=3, values=()),), [0, 0, 1])
+        """
+        ends = {-1 - cell for cell in cells}
+        gone = {k for k, split in enumerate(self.splits) if ends & {split.left, split.right}}
+        to, made, size = np.zeros(self.size, np.int64), list[Split](), 0
+
+        def below(node: int) -> Iterator[int]:
+            if node < 0:
+                yield -1 - node
+                return
+            yield from below(self.splits[node].left)
+            yield from below(self.splits[node].right)
+
+        def walk(node: int) -> int:
+            nonlocal size
+            if node < 0 or node in gone:
+                to[list(below(node))] = size
+                size += 1
+                return -size
+            at, split = len(made), self.splits[node]
+            made.append(split)
+            made[at] = replace(split, left=walk(split.left), right=walk(split.right))
+            return at
+
+        walk(0 if self.splits else -1)
+        return replace(self, splits=tuple(made)), to
 
     def describe(self, cell: int) -> str:
         """Return a cell's conditions in words; columns without one are not named."""

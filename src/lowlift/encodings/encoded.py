@@ -17,7 +17,7 @@ from lowlift.release import Release
 from lowlift.tables.columns import Column
 from lowlift.tables.formulas import escaped
 from lowlift.tables.outputs import OutputColumn
-from lowlift.tables.schema import ENCODINGS, NO_TABLE, ROWS, Origin
+from lowlift.tables.schema import ENCODINGS, NO_TABLE, OF_CELLS, Origin
 
 #: Groups whose texts need more bytes than this in all, and than this in a row, are not written.
 _MOST_TEXT, _MOST_TEXT_PER_ROW = 1 << 28, 1000
@@ -65,7 +65,7 @@ class Encoded:
 
         None where rows are published: an output is then a cell, and has many texts.
         """
-        if self.name == ROWS:
+        if self.name in OF_CELLS:
             return ()
         released, labels = self.origin.released, self.channel.y_labels
         if self.name == "codes":
@@ -99,7 +99,7 @@ class Encoded:
         """
         channel, p_x = self.channel, self.release.joint.p_x
         share = p_x[channel.members] * (channel.member_weights / channel.denominator)
-        if self.name in {"values", ROWS}:
+        if self.name in {"values", *OF_CELLS}:
             number = {label: x for x, label in enumerate(self.release.joint.x_labels)}
             published = np.array([number[label] for label in self.labels])
             same = published[channel.entry_outputs] == channel.members
@@ -112,7 +112,7 @@ class Encoded:
         """What is published per output: a number, the tuple of merged values, or a value of X."""
         if self.name == "codes":
             return tuple(range(self.channel.n_y))
-        if self.name in {"values", ROWS}:
+        if self.name in {"values", *OF_CELLS}:
             return self.channel.y_labels
         names = self.release.joint.x_labels
         blocks = [sorted(self.channel.atom(y)[0]) for y in range(self.channel.n_y)]
@@ -242,7 +242,7 @@ def encode(release: Release, name: str) -> Encoded:
     """
     if not isinstance(release, Release):
         raise InvalidInput(f"release must be a Release; got {type(release).__name__}.")
-    if name == ROWS:
+    if name in OF_CELLS:
         _refuse_broken(release)
         if release.origin is None or release.origin.cells is None:
             raise InvalidInput("rows are published only of cells; this release has none.")

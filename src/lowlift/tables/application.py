@@ -12,12 +12,12 @@ from lowlift.tables.alias import AliasTable, key_text
 from lowlift.tables.columns import Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
-from lowlift.tables.engines import Engine, HoldsRows, refuse_ids
+from lowlift.tables.engines import Engine, refuse_ids
 from lowlift.tables.outputs import Applied, Output
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame, file_format
 from lowlift.tables.staging import ReadBack, Staged, read_back, read_back_cells
-from lowlift.tables.targets import TakesRows, Target, open_target
+from lowlift.tables.targets import Target, open_target
 
 if TYPE_CHECKING:
     from lowlift.tables.table import Table
@@ -51,7 +51,8 @@ def staged(
         if output.cells is None:
             written = _write(engine, draw, output, target, rows, progress)
         else:
-            written = _write_donors(engine, draw, output.cells, target, rows, progress)
+            columns = len(output.names) if output.by_column else None
+            written = _write_donors(engine, draw, output.cells, target, rows, progress, columns)
         expected = counts.rows - unseen
         if sum(written) != expected or counts.rows + counts.dropped != table.rows:
             raise InvalidInput(
@@ -184,17 +185,16 @@ def _write_donors(
     target: Target,
     rows: list[int],
     progress: Progress,
+    columns: int | None,
 ) -> list[int]:
-    """Draw a cell for each row, then a row of that cell; the row itself plays no further part."""
-    if not (isinstance(engine, HoldsRows) and isinstance(target, TakesRows)):
-        raise InvalidInput(
-            f"values drawn inside cells need a file, a frame or a DuckDB table; this is "
-            f"{engine.dialect.name}. Export the columns to a Parquet file."
-        )
+    """Draw a cell for each row, then a row of that cell; the row itself plays no further part.
+
+    Where there is a number of columns, each of them is of a row of that cell drawn for it alone.
+    """
     steps = 2 * sum(rows)
     drawn = rows_per_output(draw.channel, rows, draw.seed, lambda done: progress(done, steps))
     by_cell = dict(zip(draw.outputs, drawn.tolist(), strict=True))
-    target.write_donors(engine.donors(cells, by_cell, draw.seed))
+    target.write_donors(cells, engine.donors(cells, by_cell, draw.seed, columns))
     progress(steps, steps)
     return list(drawn.tolist())
 

@@ -42,11 +42,14 @@ class CellBins:
         The kind of each column of the tree.
     texts
         Columns that are texts here whatever their kind, as in a CSV that was published.
+    known
+        The column that has the numbers of the cells already; empty: conditions tell them.
     """
 
     tree: Tree
     kinds: tuple[str, ...]
     texts: frozenset[str] = frozenset()
+    known: str = ""
 
     @property
     def columns(self) -> dict[str, str]:

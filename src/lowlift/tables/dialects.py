@@ -68,6 +68,12 @@ class Dialect:
             return cast
         return exp.Collate(this=cast, expression=self.collation.copy())
 
+    def among(self, value: Expression, listed: Sequence[Expression]) -> Expression:
+        """Tell whether a value is one of those listed; NULL for a missing one."""
+        if self.name == "duckdb":  # which makes a join of each longer IN
+            return call("list_contains", exp.Array(expressions=list(listed)), value)
+        return exp.In(this=value, expressions=list(listed))
+
     def sql(self, query: Expression) -> str:
         """Return the query as the engine reads it."""
         return query.sql(dialect=self.name)

@@ -205,21 +205,28 @@ def _bits_set(size: int, take: Callable[[int], bytes]) -> int:
     return found
 
 
-def donors(cells: Ints, counts: Mapping[int, int], seed: int | None = None) -> Ints:
-    """Return rows drawn inside cells, each cell as often as counted, all in random order.
+def places(
+    sizes: Mapping[int, int],
+    counts: Mapping[int, int],
+    seed: int | None = None,
+    columns: int | None = None,
+) -> tuple[Ints, Ints]:
+    """Return cells, each as often as counted, in random order, and a place drawn in each.
 
     Parameters
     ----------
-    cells
-        The cell of each row.
+    sizes
+        How many rows each cell has.
     counts
         How many rows to draw of each cell.
     seed
         None draws from the operating system's entropy.
+    columns
+        Draw so many places for each row, one per column; None: one for all of them.
 
     Guarantee
-        A row of a cell is drawn uniformly and with replacement, whatever row it is drawn for. The
-        order is a function of the counts and fresh randomness alone.
+        A place of a cell, 0 to its size - 1, is drawn uniformly and with replacement, whatever row
+        it is drawn for. The order is a function of the counts and fresh randomness alone.
 
     Raises
     ------
@@ -227,18 +234,35 @@ def donors(cells: Ints, counts: Mapping[int, int], seed: int | None = None) -> I
         When a cell has no rows.
     """
     rng = np.random.default_rng(int.from_bytes(os.urandom(16)) if seed is None else [seed, 2])
-    order = np.argsort(cells, kind="stable")
-    sizes = np.bincount(cells, minlength=max(counts) + 1)
-    starts = np.cumsum(sizes) - sizes
-    used = np.array([cell for cell, number in counts.items() if number], np.int64)
-    if (sizes[used] == 0).any():
+    used = [cell for cell, number in counts.items() if number]
+    empty = sum(not sizes.get(cell) for cell in used)
+    if empty:
         raise InvalidInput(
-            f"each cell that is drawn must have rows in this table; {(sizes[used] == 0).sum()} "
-            "have none. Design the release on this table."
+            f"each cell that is drawn must have rows in this table; {empty} have none. Design the "
+            "release on this table."
         )
-    wanted = np.repeat(used, [counts[cell] for cell in used.tolist()])
+    wanted = np.repeat(np.array(used, np.int64), [counts[cell] for cell in used])
     rng.shuffle(wanted)
-    return np.asarray(order[starts[wanted] + rng.integers(0, sizes[wanted])])
+    rows = np.zeros(max(used, default=0) + 1, np.int64)
+    rows[used] = [sizes[cell] for cell in used]
+    if columns is None:
+        return wanted, rng.integers(0, rows[wanted])
+    return wanted, rng.integers(0, rows[wanted][:, None], (len(wanted), columns))
+
+
+def donors(
+    cells: Ints, counts: Mapping[int, int], seed: int | None = None, columns: int | None = None
+) -> Ints:
+    """Return the numbers of rows drawn inside cells, (n,) or (n, columns), as `places` says.
+
+    `cells` has the cell of each row.
+    """
+    order = np.argsort(cells, kind="stable")
+    sizes = np.bincount(cells)
+    starts = np.cumsum(sizes) - sizes
+    wanted, place = places(dict(enumerate(sizes.tolist())), counts, seed, columns)
+    first = starts[wanted]
+    return np.asarray(order[place + (first if columns is None else first[:, None])])
 
 
 def shuffled_codes(counts: Sequence[int], seed: int | None = None) -> npt.NDArray[Any]:

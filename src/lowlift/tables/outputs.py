@@ -138,6 +138,8 @@ class Output:
         Replace an existing target.
     cells
         Instead of `columns`: the cells of X. Rows of the table are published, drawn inside cells.
+    by_column
+        Draw each column of such a row by itself: from a row of the same cell, each from another.
 
     Raises
     ------
@@ -151,6 +153,7 @@ class Output:
     keep_order: bool = False
     force: bool = False
     cells: Column | None = None
+    by_column: bool = False
 
     def __post_init__(self) -> None:
         if self.cells is not None:

@@ -1,6 +1,6 @@
 """The questions asked of a table, as sqlglot expressions: names are quoted, values are bound."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -12,13 +12,15 @@ from lowlift.tables.columns import Column, cells_in
 from lowlift.tables.date_bins import FIRST, LAST, Calendar, DateBins, DateEdges, Days
 from lowlift.tables.dialects import Dialect, Expression, number
 
+#: More rows than a cell can have: the keys of a cell's rows begin at a multiple of it.
+_PER_CELL = 1 << 40
 #: How a value that was written as text is read again.
 _CASTS = {
     "integer": "bigint",
     "real": "double",
     "boolean": "boolean",
     "date": "date",
-    "timestamp": "timestamp",
+    "timestamp": "timestampntz",
     "uuid": "text",
 }
 
@@ -128,24 +130,76 @@ def cell(column: Column, dialect: Dialect) -> Expression:
     return _cell(cells_in(column), dialect)
 
 
+def key_of(cells: Any, places: Any) -> Any:
+    """Return the keys that `keyed` gives to rows at these places of cells."""
+    return cells * _PER_CELL + places + 1
+
+
+def keyed(cells: Column, table: Expression, dialect: Dialect) -> exp.Select:
+    """Return a key r of each row, of its cell and its number in it, and the columns k0, k1, ..."""
+    inner = exp.select(
+        *(named(name).as_(f"k{k}") for k, name in enumerate(cells.names)),
+        exp.cast(cell(cells, dialect), "bigint").as_("c"),
+        dialect.row_number().as_("o"),
+    ).from_(table.copy())
+    numbered = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[named("c")],
+        order=exp.Order(expressions=[exp.Ordered(this=named("o"), nulls_first=False)]),
+    )
+    key = named("c") * number(_PER_CELL) + numbered
+    columns = (named(f"k{k}") for k in range(len(cells.names)))
+    return exp.select(key.as_("r"), *columns).from_(inner.subquery("v"))
+
+
+def at_keys(
+    shown: Sequence[Expression], given: Expression, key: str, drawn: Expression, *, by_column: bool
+) -> exp.Select:
+    """Return columns of the rows that were drawn, in their order.
+
+    Parameters
+    ----------
+    shown
+        The columns, of "t0"; where each is drawn by itself, the one at place k of "tk".
+    given, key
+        The rows, and the column that tells them apart.
+    drawn
+        The keys r0, or r0, r1, ... for each column, and the order o.
+    """
+    query = exp.select(*shown).from_(exp.alias_(drawn, "d", table=True))
+    for k in range(len(shown) if by_column else 1):
+        query = query.join(
+            exp.alias_(given.copy(), f"t{k}", table=True),
+            on=named(key, f"t{k}").eq(named(f"r{k}", "d")),
+        )
+    return query.order_by(named("o", "d"))
+
+
 def _cell(bins: CellBins, dialect: Dialect) -> Expression:
-    # As the text it is: hundreds of conditions would be copied with every query they are part of.
-    return exp.Var(this=_cell_sql(bins, dialect))
+    if bins.known:
+        return named(bins.known)
+    return below(bins, 0 if bins.tree.splits else -1, dialect)
 
 
-def _cell_sql(bins: CellBins, dialect: Dialect) -> str:
-    """Return the conditions of a tree as one nested CASE: a missing value meets none."""
+def below(
+    bins: CellBins, node: int, dialect: Dialect, ends: Collection[int] = frozenset()
+) -> Expression:
+    """Return where a row ends below a node, as one nested CASE: a missing value meets none.
+
+    That is the number of a cell; or, for one of the nodes in `ends`, ``-1 - node``.
+    """
     columns = list(bins.columns.items())
 
-    def walk(node: int) -> str:
-        if node < 0:
+    def walk(node: int, *, is_first: bool = False) -> str:
+        if node < 0 or (node in ends and not is_first):
             return str(-1 - node)
         split = bins.tree.splits[node]
         name, kind = columns[split.column]
         left = _condition(name, kind, split, dialect, is_text=name in bins.texts)
         return f"CASE WHEN {dialect.sql(left)} THEN {walk(split.left)} ELSE {walk(split.right)} END"
 
-    return walk(0 if bins.tree.splits else -1)
+    # As the text it is: hundreds of conditions would be copied with every query they are part of.
+    return exp.Var(this=walk(node, is_first=True))
 
 
 def _condition(
@@ -162,7 +216,7 @@ def _condition(
     is_missing = exp.Is(this=named(name), expression=exp.null())
     if not listed:
         return is_missing
-    found = exp.In(this=value, expressions=listed)
+    found = dialect.among(value, listed)
     return exp.or_(is_missing, found) if None in split.values else found
 
 
@@ -174,7 +228,7 @@ def _constant(value: Any, kind: str) -> Expression:
     if kind == "boolean":
         return exp.true() if value else exp.false()
     text = exp.Literal.string(str(value))
-    return exp.cast(text, kind) if kind in {"date", "timestamp"} else text
+    return exp.cast(text, _CASTS[kind]) if kind in {"date", "timestamp"} else text
 
 
 def _numeric(value: Expression, *, exact: bool) -> Expression:

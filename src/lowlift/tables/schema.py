@@ -16,8 +16,9 @@ from lowlift.tables.columns import MISSING, Column
 
 #: How a released value can be written.
 ENCODINGS = ("codes", "groups", "values")
-#: How rows drawn inside cells are written: as the rows of the table are.
-ROWS = "rows"
+#: How rows drawn inside cells are written: as rows of the table, or with each column drawn alone.
+ROWS, COLUMNS = "rows", "columns"
+OF_CELLS = (ROWS, COLUMNS)
 NO_TABLE = "this release was not designed on a table, so its columns are not known."
 
 
@@ -51,6 +52,8 @@ class Schema:
     encoding
         How released values are written: "values" (values of X), "codes" (numbers of outputs) or
         "groups" (lists of merged values). None: "values" from Python; the command line chooses.
+        With `cells`: "rows" (rows of the table, the default) or "columns" (each column of a row is
+        drawn by itself inside the cell: no person's combination is repeated but by chance).
     cells
         Publish rows: X is divided into so many cells (or "auto"), learnt from the released columns,
         and each row is replaced by a row of its own or a near cell. Numbers need no bins.
@@ -121,9 +124,10 @@ class Schema:
             raise InvalidInput(
                 f"min_rows must be a whole number, 1 or more; got {self.min_rows!r}."
             )
-        if self.missing != "value" or self.encoding not in {None, ROWS}:
+        if self.missing != "value" or self.encoding not in {None, *OF_CELLS}:
             raise InvalidInput(
-                "cells publish rows, with missing values as values: leave missing and encoding out."
+                "cells publish rows, with missing values as values: leave missing out, and let the "
+                'encoding be "rows" or "columns".'
             )
         binned = sorted(set(self.bins) & set(self.released))
         if binned:
@@ -137,7 +141,7 @@ class Schema:
                     f"weights must be positive numbers of released columns; that of {name!r} is "
                     "not. Leave out a column that does not matter."
                 )
-        object.__setattr__(self, "encoding", ROWS)
+        object.__setattr__(self, "encoding", self.encoding or ROWS)
 
     def __hash__(self) -> int:
         bins = frozenset(self.bins.items())
@@ -204,7 +208,8 @@ class Origin:
     source: str
     rows: int
     sha256: str | None
-    #: How what is published is written: "codes", "groups" or "values"; empty before a design.
+    #: How what is published is written: "codes", "groups", "values", or "rows" or "columns" drawn
+    #: inside cells; empty before a design.
     encoding: str = ""
     #: Columns whose bins were taken from the data, on request.
     from_data: tuple[str, ...] = ()
@@ -228,7 +233,8 @@ class Origin:
         if cells is not None:
             bins = {one.name: one.bins for one in self.sensitive if one.bins is not None}
             names = tuple(column.name for column in self.sensitive)
-            return Schema(names, cells.names, bins, cells=cells.bins.tree.size)  # type: ignore[union-attr]
+            size = cells.bins.tree.size  # type: ignore[union-attr]
+            return Schema(names, cells.names, bins, encoding=self.encoding or None, cells=size)
         return Schema(
             tuple(column.name for column in self.sensitive),
             tuple(column.name for column in self.released),

@@ -71,6 +71,8 @@ class SparkTable:
     name: str
     format: str
     description: str
+    #: Whether the columns of a CSV are texts, whatever they look like.
+    is_text: bool = False
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ def read_back_cells(table: "Table", cells: Column, outputs: Sequence[int]) -> Re
     for name in cells.names:
         if name not in table.kinds:
             raise InvalidInput(f"the published table must have the column {name!r}; it has not.")
+    table.hold(cells.names)
     counted = table.count([replace(cells, bins=cells_in(cells).read_from(table.kinds))])
     place = {cell: y for y, cell in enumerate(outputs)}
     counts, unknown = [0] * len(outputs), 0

@@ -16,7 +16,7 @@ from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw
 from lowlift.tables.outputs import Applied, Output
 from lowlift.tables.schema import Origin, Schema
-from lowlift.tables.sources import Files, parse_source
+from lowlift.tables.sources import Files, SparkTable, parse_source
 
 if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
     from concurrent.futures import Future
@@ -54,7 +54,7 @@ def open_table(source: Any, engine: str | None = None, *, is_text: bool = False)
     from lowlift.tables.engines import open_engine
 
     parsed = parse_source(source, engine)
-    if is_text and isinstance(parsed, Files):
+    if is_text and isinstance(parsed, Files | SparkTable):
         parsed = replace(parsed, is_text=True)
     table = Table(open_engine(parsed))
     try:
@@ -319,9 +319,13 @@ class Table:
                 self.check_name(column.name)
             else:
                 self.check_column(column)
-        limits.refuse_surely_many(self._engine, columns, most, self.__dict__.get("rows", inf))
+        # Cells are few by themselves: the estimate would find the cell of each row for nothing.
+        others = [column for column in columns if not isinstance(column.bins, CellBins)]
+        if others:
+            limits.refuse_surely_many(self._engine, others, most, self.__dict__.get("rows", inf))
         _ = self._digest  # who counts a table records its digest
-        query = queries.count(columns, self._engine.table, self._engine.dialect, most)
+        asked, rows = self._engine.numbered_cells(columns)
+        query = queries.count(asked, rows, self._engine.dialect, most)
         found = self._engine.fetch(query)
         if len(found) > most:
             least = max(most + 1, limits.combinations(self._engine, columns, most))

@@ -17,7 +17,7 @@ from lowlift.receipts import Receipt, receipt_path
 from lowlift.release import Release
 from lowlift.tables import Column, Counts, Draw, Output, Staged, Table, open_table
 from lowlift.tables.formulas import formula_warnings
-from lowlift.tables.schema import column_names
+from lowlift.tables.schema import COLUMNS, column_names
 from lowlift.version import __version__
 from lowlift.workflow.bounds import check_here, refuse_false, refuse_unchecked, why_not_covered
 from lowlift.workflow.columns import after_missing, last_columns
@@ -221,7 +221,13 @@ def drawn(
         for column in encoded.columns
     )
     output = Output(
-        target, columns, tuple(options.keep), options.keep_order, options.force, origin.cells
+        target,
+        columns,
+        tuple(options.keep),
+        options.keep_order,
+        options.force,
+        origin.cells,
+        encoded.name == COLUMNS,
     )
     released = after_missing(last_columns(counts, len(origin.released)), origin.missing)
     digest = table.sha256()  # before the engine looks whether its files changed

@@ -1,9 +1,11 @@
 """Design a release that publishes rows: cells, the least change, parts of cells."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from lowlift.arrays import Ints
 from lowlift.confidence import lift_intervals
 from lowlift.criteria import Criterion
 from lowlift.deadline import Deadline
@@ -12,13 +14,16 @@ from lowlift.encodings import Encoded
 from lowlift.logs import logged
 from lowlift.mechanisms.least_distortion import least_distortion
 from lowlift.release import Release
-from lowlift.tables import Counts, Schema, Table
+from lowlift.tables import Column, Counts, Schema, Table
 from lowlift.tables.cells import Learnt, learn
 from lowlift.tables.schema import ROWS
 from lowlift.workflow.choices import Chosen
-from lowlift.workflow.columns import count, per_column
+from lowlift.workflow.columns import count, joint_of, per_column
 from lowlift.workflow.designing import Design, designed
-from lowlift.workflow.parts import refine, spread
+from lowlift.workflow.parts import broken, refine, spread
+
+#: Exact audits of parts, each with fewer parts than the one before.
+_MOST_AUDITS = 8
 
 
 @logged("design", lambda found: designed(found[0]))
@@ -51,7 +56,7 @@ def design_cells(
     found = _refined(table, asked, learnt, release, deadline)
     if found is not None:
         release, counts = found
-    origin = replace(release.joint.origin, encoding=ROWS)
+    origin = release.joint.origin
     reason = f"{joint.n_x:,} cells of {len(asked.released)} columns: rows are published"
     channel = release.channel
     made = Design(
@@ -59,7 +64,7 @@ def design_cells(
         per_column(release.joint, channel, criterion, origin.sensitive),
         lift_intervals(release.joint, channel),
         chosen=Chosen("least-distortion", reason),
-        encoded=Encoded(ROWS, release.with_table(origin)),
+        encoded=Encoded(asked.encoding or ROWS, release),
     )
     return made, counts
 
@@ -67,16 +72,49 @@ def design_cells(
 def _refined(
     table: Table, asked: Schema, learnt: Learnt, release: Release, deadline: Deadline
 ) -> tuple[Release, Counts] | None:
-    """Return the release on parts of cells, if there are any and the bound holds for them."""
+    """Return the release on parts of cells, if there are any and the bound holds for them.
+
+    Parts are found in the rows that the cells were learnt from. Those that break the bound on all
+    rows are joined with what they were split from, until the exact audit holds.
+    """
     numbers = learnt.numbers_of(release.joint.s_labels)
     least = max(1, asked.min_rows // 2)
     fine = refine(learnt.cells, numbers, release, least, deadline)
-    if fine.cells.tree.size == learnt.cells.tree.size or release.certificate is None:
+    tree, parent = fine.cells.tree, fine.parent
+    if tree.size == learnt.cells.tree.size or release.certificate is None:
         return None
-    parts, counts = count(table, asked, learnt.column_of(fine.cells.tree))
-    channel = channel_of(parts, *spread(release, parts, fine.parent))
-    made = Release.of(parts, channel, release.criterion, mechanism=release.mechanism)
-    if not made.audit.is_satisfied:
-        return None
-    bins = tuple(int(fine.parent[label]) for label in parts.x_labels)  # type: ignore[index]
-    return made.with_certificate(replace(release.certificate, bins=bins)), counts
+    every, counts = count(table, asked, learnt.column_of(tree))
+    rows = np.zeros((tree.size, every.n_s), np.int64)
+    rows[np.array(every.x_labels)] = np.asarray(every.counts).T
+    to, failed = np.arange(tree.size), broken(rows, parent, release)
+    for _ in range(_MOST_AUDITS):
+        while failed.size:
+            tree, step = tree.joined(failed.tolist())
+            before, rows = rows, np.zeros((tree.size, every.n_s), np.int64)
+            np.add.at(rows, step, before)
+            old, parent = parent, np.zeros(tree.size, np.int64)
+            parent[step], to = old, step[to]
+            failed = broken(rows, parent, release)
+        column = learnt.column_of(tree)
+        here = _joined(counts, column, to)
+        parts = joint_of(here, len(asked.sensitive))
+        parts = parts.with_table(replace(every.origin, released=(column,)))
+        channel = channel_of(parts, *spread(release, parts, parent))
+        made = Release.of(parts, channel, release.criterion, mechanism=release.mechanism)
+        if made.audit.is_satisfied:
+            bins = tuple(int(parent[label]) for label in parts.x_labels)  # type: ignore[index]
+            return made.with_certificate(replace(release.certificate, bins=bins)), here
+        failed = np.array(made.audit.violations, np.int64)
+        if (np.bincount(parent)[parent[failed]] == 1).any():  # whole cells have no siblings
+            return None
+    return None
+
+
+def _joined(counts: Counts, column: Column, to: Ints) -> Counts:
+    """Return counts of which the last label is a cell, with cells numbered anew."""
+    sums: dict[Any, int] = {}
+    for symbol, amount in zip(counts.symbols, counts.counts, strict=True):
+        joined = (*symbol[:-1], int(to[symbol[-1]]))  # type: ignore[index]
+        sums[joined] = sums.get(joined, 0) + amount
+    columns = (*counts.columns[:-1], column)
+    return replace(counts, columns=columns, symbols=list(sums), counts=list(sums.values()))

@@ -101,12 +101,39 @@ class _Check:
         return self._holds(left) & self._holds(values.sum(axis=0) - left)
 
     def _holds(self, counts: Floats) -> Bools:
-        """Tell of parts with these rows of each s, (k, |S|), whether the bound holds."""
-        masses = self.stay * counts + counts.sum(axis=1, keepdims=True) * self.come
-        lifts = (masses / masses.sum(axis=1, keepdims=True) / self.joint.p_s).T
-        lower, upper = leakage_of(self.criterion, lifts, self.joint.p_s)
-        criterion = self.criterion
-        return (lower <= criterion.lower - _MARGIN) & (upper <= criterion.upper - _MARGIN)
+        return _holds(counts, self.stay, self.come, self.joint, self.criterion)
+
+
+def _holds(
+    counts: Floats, stay: Floats | float, come: Floats, joint: Joint, criterion: Criterion
+) -> Bools:
+    """Tell of parts with these rows of each s, (k, |S|), whether the bound holds."""
+    masses = stay * counts + counts.sum(axis=1, keepdims=True) * come
+    lifts = (masses / masses.sum(axis=1, keepdims=True) / joint.p_s).T
+    lower, upper = leakage_of(criterion, lifts, joint.p_s)
+    return (lower <= criterion.lower - _MARGIN) & (upper <= criterion.upper - _MARGIN)
+
+
+def broken(counts: Ints, parent: Ints, release: Release) -> Ints:
+    """Return the parts that break the bound and are not whole cells.
+
+    `counts` has the rows of each s in each part, (parts, |S|); `parent` the cell of each part.
+    """
+    joint = release.joint
+    place = {label: x for x, label in enumerate(joint.x_labels)}
+    used = np.flatnonzero((np.bincount(parent)[parent] > 1) & (counts.sum(axis=1) > 0))
+    if not used.size:
+        return used
+    stay, come = _flows(release)
+    cell = np.array([place[x] for x in parent[used].tolist()])
+    held = _holds(
+        counts[used].astype(np.float64),
+        stay[cell][:, None],
+        come[:, cell].T,
+        joint,
+        release.criterion,
+    )
+    return used[~held]
 
 
 def spread(release: Release, joint: Joint, parent: Ints) -> tuple[Ints, Ints, Floats]:

@@ -7,15 +7,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.tables import queries
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Dialect, Expression
-from lowlift.tables.queries import id_faults
+from lowlift.tables.draws import places
 from lowlift.tables.row_plans import RowPlan, by_output
 from lowlift.tables.sources import DatabaseFile, Files, Frame, PostgresTable, Source
 
@@ -31,19 +33,6 @@ class Spool:
     path: Path
     #: The types of columns that are texts in the file, because Parquet has no such type.
     types: Mapping[str, str] = field(default_factory=dict)
-
-
-@runtime_checkable
-class HoldsRows(Protocol):
-    """An engine that can tell rows by their numbers, so that they can be drawn inside cells."""
-
-    def donors(
-        self, cells: Column, counts: Mapping[int, int], seed: int | None
-    ) -> npt.NDArray[Any]:
-        """Return the numbers of rows drawn inside cells, each cell as often as counted."""
-
-    def rows_at(self, names: Sequence[str], rows: npt.NDArray[Any]) -> Spool:
-        """Write these columns of the rows with these numbers to a private file, in this order."""
 
 
 class Stamps:
@@ -125,7 +114,7 @@ class Engine:
 
     def ids(self, column: str) -> tuple[int, int, int]:
         """Count the rows, the rows with an id, and the different ids."""
-        rows, present, different = self.fetch(id_faults(column, self.table))[0]
+        rows, present, different = self.fetch(queries.id_faults(column, self.table))[0]
         return int(rows), int(present), int(different)
 
     def hold(self, columns: Sequence[str]) -> None:
@@ -136,6 +125,30 @@ class Engine:
 
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private file for another engine to load."""
+        raise NotImplementedError
+
+    def numbered_cells(self, columns: Sequence[Column]) -> tuple[list[Column], Expression]:
+        """Return columns and the table to count them in.
+
+        An engine may number the cells of its rows before, where conditions take it too long.
+        """
+        return list(columns), self.table
+
+    def donors(
+        self, cells: Column, counts: Mapping[int, int], seed: int | None, columns: int | None
+    ) -> npt.NDArray[np.int64]:
+        """Return the keys of rows drawn inside cells, each cell as often as counted.
+
+        One key per row, (n,), or one for each of so many columns, (n, columns); see `places`. What
+        a key means is a matter between the engine and what writes its rows.
+        """
+        found = self.fetch(queries.count([cells], self.table, self.dialect, max(counts) + 1))
+        sizes = {int(cell): int(rows) for cell, rows in found}
+        wanted, place = places(sizes, counts, seed, columns)
+        return np.asarray(queries.key_of(wanted if columns is None else wanted[:, None], place))
+
+    def rows_at(self, cells: Column, keys: npt.NDArray[np.int64]) -> Spool:
+        """Write the columns of cells of the rows with these keys to a private file, in order."""
         raise NotImplementedError
 
     def check_unchanged(self) -> None:

@@ -16,7 +16,8 @@ from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
-from lowlift.tables.columns import Column
+from lowlift.tables.cells import CellBins
+from lowlift.tables.columns import Column, cells_in
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import donors
 from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
@@ -29,6 +30,8 @@ from lowlift.tables.sources import DatabaseFile, Files, Frame, refuse_repeated
 
 #: Ids that span at most this many numbers, and this many times their own, are counted as bits.
 _WIDEST, _SPARSEST = 1 << 28, 64
+#: The most conditions of a query below the top of a tree; so few stay with the top.
+_CONDITIONS, _FEW = 128, 16
 
 
 def _frame_names(frame: Any) -> list[str]:
@@ -72,7 +75,42 @@ class _Stream:
         self.__arrow_c_stream__ = frame.__arrow_c_stream__
 
 
-class DuckDB(Engine):
+class NumbersCells:
+    """A stored table of DuckDB, whose rows have numbers: they get their cells at once."""
+
+    sandbox: Sandbox
+    table: Expression
+    #: Whether the rows have numbers.
+    _is_held = True
+    #: The cells of the rows that were numbered last.
+    _numbered: tuple[CellBins, npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+
+    def cells_of_rows(self, cells: Column) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the numbers of the rows, and the cell of each."""
+        bins = cells_in(cells)
+        if self._numbered is None or self._numbered[0] != bins:
+            self._numbered = bins, *numbers_of_cells(self.sandbox, self.table, bins)
+        return self._numbered[1:]
+
+    def numbered_cells(self, columns: Sequence[Column]) -> tuple[list[Column], Expression]:
+        """Return columns and the table to count them in, whose rows know their cells if held."""
+        made, table = list(columns), self.table
+        for k, column in enumerate(columns):
+            if isinstance(column.bins, CellBins) and self._is_held:
+                rows, cells = self.cells_of_rows(column)
+                row, place = (f"{name}_{secrets.token_hex(8)}" for name in ("row", "cell"))
+                self.sandbox.register("numbers", {row: rows, place: cells})
+                made[k] = replace(column, bins=replace(column.bins, known=place))
+                table = (
+                    exp.select(exp.Column(this=exp.Star(), table="h"), named(place))
+                    .from_(exp.alias_(self.table.copy(), "h", table=True))
+                    .join(table_named("numbers"), on=named("rowid", "h").eq(named(row)))
+                    .subquery("numbered")
+                )
+        return made, table
+
+
+class DuckDB(NumbersCells, Engine):
     """A table that DuckDB reads (see `Engine`)."""
 
     dialect = DUCKDB
@@ -228,7 +266,7 @@ class DuckDB(Engine):
         rows = exp.select(*map(named, columns)).from_(self.table)
         held = table_named("rows", "main", "held")
         self.sandbox.run(f"CREATE TABLE {DUCKDB.sql(held)} AS {DUCKDB.sql(rows)}")
-        self.table, self.is_steady, self._is_held = held, True, True
+        self.table, self.is_steady, self._is_held, self._numbered = held, True, True, None
 
     def spool(self, plan: RowPlan) -> Spool:
         """Write the rows of a plan to a private Parquet file."""
@@ -250,40 +288,20 @@ class DuckDB(Engine):
         return found["y"], found["k0"] - 1
 
     def donors(
-        self, cells: Column, counts: Mapping[int, int], seed: int | None
+        self, cells: Column, counts: Mapping[int, int], seed: int | None, columns: int | None
     ) -> npt.NDArray[np.int64]:
         """Return the numbers of rows drawn inside cells, each cell as often as counted.
 
         The rows are held (see `hold`), so that a number always means the same row.
         """
-        query = exp.select(named("rowid").as_("r"), queries.cell(cells, DUCKDB).as_("c"))
-        found = self.sandbox.answer(query.from_(self.table), lambda answer: answer.fetchnumpy())
-        of = np.empty(len(found["r"]), np.int64)
-        of[found["r"]] = found["c"]
-        return donors(of, counts, seed)
+        rows, found = self.cells_of_rows(cells)
+        of = np.empty(len(rows), np.int64)
+        of[rows] = found
+        return donors(of, counts, seed, columns)
 
-    def rows_at(self, names: Sequence[str], rows: npt.NDArray[np.int64]) -> Spool:
-        """Write these columns of the rows with these numbers to a private file, in this order."""
-        place = self.sandbox.folder / f"spool-{secrets.token_hex(8)}.parquet"
-        name = f"donors_{secrets.token_hex(8)}"
-        self.sandbox.register(name, {"r": rows, "o": np.arange(len(rows))})
-        query = (
-            exp.select(*(named(one, "t").as_(f"k{k}") for k, one in enumerate(names)))
-            .from_(
-                exp.alias_(exp.Table(this=exp.to_identifier(name, quoted=True)), "d", table=True)
-            )
-            .join(
-                exp.alias_(self.table.copy(), "t", table=True),
-                on=exp.EQ(this=named("rowid", "t"), expression=named("r", "d")),
-            )
-            .order_by(named("o", "d"))
-        )
-        target = DUCKDB.sql(exp.Literal.string(str(place)))
-        try:
-            self.sandbox.run(f"COPY ({DUCKDB.sql(query)}) TO {target} (FORMAT parquet)")
-        finally:
-            self.sandbox.connection.unregister(name)
-        return Spool(place)
+    def rows_at(self, cells: Column, keys: npt.NDArray[np.int64]) -> Spool:
+        """Write the columns of cells of the rows with these numbers to a private file, in order."""
+        return spool_keys(self.sandbox, self.table, "rowid", cells.names, keys, self.sandbox.folder)
 
     def sha256(self) -> str | None:
         """Return the digest of the files; a database file may change in other tables."""
@@ -292,6 +310,54 @@ class DuckDB(Engine):
     def close(self) -> None:
         """Close the connection and remove what was temporary."""
         self.sandbox.close()
+
+
+def numbers_of_cells(
+    sandbox: Sandbox, table: Expression, bins: CellBins
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the numbers of the rows of a stored table, and the cell of each.
+
+    DuckDB sets memory aside for each condition of a query, and runs it for each 2,048 rows however
+    few come to it. So a large tree is cut: rows are sorted by the subtree that they come to, and
+    each subtree is a query of its own.
+    """
+    roots, (row, end) = _roots(bins), (f"{name}_{secrets.token_hex(8)}" for name in ("row", "end"))
+    first = queries.below(bins, 0 if bins.tree.splits else -1, DUCKDB, roots)
+    columns = [named("rowid").as_(row), first.as_(end)]
+    query = exp.select(*columns).from_(table)
+    if roots:
+        every = exp.select(*map(named, bins.tree.columns), *columns).from_(table)
+        stored = DUCKDB.sql(every.order_by(named(end)))
+        sandbox.run(f"CREATE OR REPLACE TEMP TABLE sorted AS {stored}")
+        query = exp.select(named(row), named(end)).from_("sorted")
+    queue = [query]
+    for root in sorted(roots):
+        inside = exp.select(named(row), queries.below(bins, root, DUCKDB, roots).as_("c"))
+        queue.append(inside.from_("sorted").where(named(end).eq(number(-1 - root))))
+    found = [sandbox.answer(each, lambda answer: answer.fetchnumpy()) for each in queue]
+    if roots:
+        sandbox.run("DROP TABLE sorted")
+    rows, cells = (np.concatenate(part) for part in zip(*(f.values() for f in found), strict=True))
+    done = cells >= 0
+    return rows[done], cells[done].astype(np.int64)
+
+
+def _roots(bins: CellBins) -> set[int]:
+    """Return nodes that cut a tree into parts of at most `_CONDITIONS` conditions below the top."""
+    splits = bins.tree.splits
+    sizes = [1] * len(splits)
+    for node in range(len(splits) - 1, -1, -1):  # children come after their parents
+        for child in (splits[node].left, splits[node].right):
+            sizes[node] += sizes[child] if child >= 0 else 0
+    cut, waiting = set[int](), [0] if splits else []
+    while waiting:
+        node = waiting.pop()
+        for child in (splits[node].left, splits[node].right):
+            if child >= 0 and sizes[child] > _CONDITIONS:
+                waiting.append(child)
+            elif child >= 0 and sizes[child] > _FEW < _CONDITIONS < sizes[node]:
+                cut.add(child)
+    return cut
 
 
 @contextmanager
@@ -325,3 +391,42 @@ def spool_rows(sandbox: Sandbox, table: Expression, plan: RowPlan, folder: Path)
         rows = DUCKDB.sql(in_order(query, len(plan.keep)))
         sandbox.run(f"COPY ({rows}) TO {target} (FORMAT parquet)", values)
     return Spool(place, types)
+
+
+def spool_keys(
+    sandbox: Sandbox,
+    table: Expression,
+    key: str,
+    names: Sequence[str],
+    keys: npt.NDArray[np.int64],
+    folder: Path,
+) -> Spool:
+    """Write columns of the rows with these keys to a Parquet file in a private folder, in order.
+
+    The keys are those of rows, (n,), or of a row for each column, (n, columns).
+    """
+    columns = exp.select(*map(named, names)).from_(table)
+    types = types_of(sandbox, columns)
+    exact = huge({f"k{k}": types[name] for k, name in enumerate(names)})
+    shown = []
+    for k, name in enumerate(names):
+        value: Expression = named(name, f"t{k if keys.ndim > 1 else 0}")
+        shown.append((exp.cast(value, "text") if f"k{k}" in exact else value).as_(f"k{k}"))
+    drawn = f"donors_{secrets.token_hex(8)}"
+    sandbox.register(drawn, keys_by_name(keys))
+    place = folder / f"spool-{secrets.token_hex(8)}.parquet"
+    target = DUCKDB.sql(exp.Literal.string(str(place)))
+    by_column = keys.ndim > 1
+    try:
+        rows = queries.at_keys(shown, table, key, table_named(drawn), by_column=by_column)
+        sandbox.run(f"COPY ({DUCKDB.sql(rows)}) TO {target} (FORMAT parquet)")
+    finally:
+        sandbox.connection.unregister(drawn)
+    return Spool(place, exact)
+
+
+def keys_by_name(keys: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.int64]]:
+    """Return drawn keys as the table that `at_keys` reads: r0, r1, ..., and their order, o."""
+    parts = keys.reshape(len(keys), -1).T
+    named_keys = {f"r{k}": np.ascontiguousarray(part) for k, part in enumerate(parts)}
+    return {**named_keys, "o": np.arange(len(keys))}

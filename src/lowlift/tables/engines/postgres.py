@@ -13,15 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import numpy.typing as npt
 import psycopg
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
+from lowlift.tables import queries
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, POSTGRES, Expression, call, table_named
 from lowlift.tables.engines import Engine, Rows, Spool, Values, refuse_ids
-from lowlift.tables.engines.duckdb import drawing, spool_rows
+from lowlift.tables.engines.duckdb import drawing, spool_keys, spool_rows
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.engines.scans import read_csv
@@ -161,6 +163,15 @@ class Session:
         found = self.execute(_RELATION, [name[-1], schema])
         return (found[0][0], found[0][1]) if found else None
 
+    def columns(self, oid: int | None) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the kind of each column of a table, and DuckDB's name of its type."""
+        rows = self.execute(_COLUMNS, [oid])
+        kinds = {
+            name: "text" if enum == "e" else _KINDS.get(kind, "other")
+            for name, kind, enum, _ in rows
+        }
+        return kinds, {name: _duckdb_type(shown) for name, _, _, shown in rows}
+
     def identity(self) -> tuple[Any, ...]:
         """Return what tells this database from every other."""
         return self.execute(_IDENTITY)[0]
@@ -246,12 +257,8 @@ class Postgres(Engine):
         self.table: Expression = table_named(source.name[-1], schema)
         kind = self.session.execute("SELECT relkind FROM pg_class WHERE oid = $1", [self.oid])
         self.is_steady = kind[0][0] not in {"v", "f"}
-        rows = self.session.execute(_COLUMNS, [self.oid])
-        self.kinds: Mapping[str, str] = {
-            name: "text" if enum == "e" else _KINDS.get(kind, "other")
-            for name, kind, enum, _ in rows
-        }
-        self._types = {name: _duckdb_type(shown) for name, _, _, shown in rows}
+        self.kinds: Mapping[str, str]
+        self.kinds, self._types = self.session.columns(self.oid)
 
     def fetch(self, query: Expression, values: Values | None = None) -> Rows:
         """Run a query whose answer is small and return its rows."""
@@ -272,6 +279,28 @@ class Postgres(Engine):
         """Write the rows of a plan to a private Parquet file."""
         types = [self._types[name] for name in plan.keep]
         return spool_drawn(self.session, self.table, plan, types, self.folder())
+
+    def rows_at(self, cells: Column, keys: npt.NDArray[np.int64]) -> Spool:
+        """Write the columns of cells of the rows with these keys to a private file, in order.
+
+        A transaction that only reads cannot make a table of keys, so all rows come to a private
+        copy on this machine, and are joined there.
+        """
+        sandbox = Sandbox([], self.session.about)
+        try:
+            place = sandbox.folder / "rows.csv"
+            with place.open("wb") as file:
+                self.session.copy_out(queries.keyed(cells, self.table, POSTGRES), file)
+            names = [f"k{k}" for k in range(len(cells.names))]
+            types = [self._types[name] for name in cells.names]
+            read = {"r": "BIGINT", **dict(zip(names, types, strict=True))}
+            scan = DUCKDB.sql(exp.select("*").from_(read_csv([str(place)], ",", read)))
+            sandbox.run(f"CREATE TEMP TABLE sent AS {scan}")
+            place.unlink()
+            spool = spool_keys(sandbox, exp.to_table("sent"), "r", names, keys, sandbox.folder)
+            return replace(spool, path=spool.path.rename(self.folder() / spool.path.name))
+        finally:
+            sandbox.close()
 
     def tally(self, plan: RowPlan) -> Rows:
         """Draw the rows of a plan and count each output."""

@@ -25,6 +25,7 @@ from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import SPARK, Expression, call, table_named
 from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
 from lowlift.tables.engines.private import PrivateFolder
@@ -118,10 +119,7 @@ class Spark(Engine):
                 refuse_repeated(self.frame.columns, self.description)
                 self.table: Expression = self.view(self.frame)
                 self.files = local_files(self.frame)
-            self.kinds: Mapping[str, str] = {
-                name: _KINDS.get(shown.partition("(")[0], "other")
-                for name, shown in self.frame.dtypes
-            }
+            self.kinds: Mapping[str, str] = kinds_of(self.frame)
             self.stamps = Stamps(self.files, self.description)
         except BaseException:
             self.close()
@@ -136,7 +134,7 @@ class Spark(Engine):
         path = self._from_here(source.name)
         if source.format == "parquet":
             return self.session.read.parquet(path)
-        return self._read_csv(path)
+        return self._read_csv(path, is_text=source.is_text)
 
     def _from_here(self, path: str) -> str:
         """Return a relative path as an absolute one: Java's working directory may be another.
@@ -155,7 +153,7 @@ class Spark(Engine):
         here = re.sub(r"([\\\[\]{}*?])", r"\\\1", str(Path.cwd()))
         return f"{here}/{path}"
 
-    def _read_csv(self, path: str) -> DataFrame:
+    def _read_csv(self, path: str, *, is_text: bool) -> DataFrame:
         """Read a CSV so that "" is a text, 007 stays 007, and a broken record is an error."""
         options: dict[str, bool | str] = {
             **CSV,
@@ -168,6 +166,8 @@ class Spark(Engine):
         first = self.session.read.options(**{**options, "header": False}).csv(path).first()
         refuse_repeated((str(name) for name in first or ()), self.description)
         reader = self.session.read.options(**options)
+        if is_text:
+            return reader.csv(path, inferSchema=False)
         schema = reader.csv(path, inferSchema=True).schema
         whole = [f.name for f in schema.fields if f.dataType.simpleString() in {"int", "bigint"}]
         if whole:
@@ -251,6 +251,13 @@ class Spark(Engine):
             ".csv or to table:NAME only. Choose such an output."
         )
 
+    def rows_at(self, cells: Column, keys: npt.NDArray[np.int64]) -> Spool:
+        """Refuse: rows that Spark draws stay in Spark."""
+        raise InvalidInput(
+            f"Spark writes rows ({len(keys):,} of {len(cells.names)} columns here) to a folder "
+            "ending in .parquet or .csv or to table:NAME only. Choose such an output."
+        )
+
     def sha256(self) -> str | None:
         """Return the digest of local input files; None of a table of the catalog or a frame."""
         is_path = isinstance(self.source, SparkTable) and self.source.format != "table"
@@ -264,6 +271,11 @@ class Spark(Engine):
         for name in self._views:
             self.session.catalog.dropTempView(name)
         release(self._held)
+
+
+def kinds_of(frame: DataFrame) -> dict[str, str]:
+    """Return the kind of each column."""
+    return {name: _KINDS.get(shown.partition("(")[0], "other") for name, shown in frame.dtypes}
 
 
 def release(frame: DataFrame | None) -> None:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Dialect, Expression
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, Rows, Values
@@ -31,6 +32,9 @@ class Target(Protocol):
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
 
+    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+        """Write the columns of cells of the rows that `Engine.donors` drew, in this order."""
+
     def written(self) -> AbstractContextManager[Engine]:
         """Lend what was written and not yet committed as a table to read."""
 
@@ -42,14 +46,6 @@ class Target(Protocol):
 
     def discard(self) -> None:
         """Remove what has no name of its own, and what was replaced; close."""
-
-
-@runtime_checkable
-class TakesRows(Protocol):
-    """A target that can write rows of the input, by their numbers."""
-
-    def write_donors(self, rows: npt.NDArray[np.int64]) -> None:
-        """Write the released columns of these rows, in this order."""
 
 
 class Written(Engine):

@@ -2,7 +2,7 @@
 
 import contextlib
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from lowlift.errors import InvalidInput
 from lowlift.files import open_to_readers, place, sync
 from lowlift.tables.dialects import DUCKDB, table_named
 from lowlift.tables.engines import Engine
-from lowlift.tables.engines.duckdb import DuckDB, attach, database_files
+from lowlift.tables.engines.duckdb import DuckDB, NumbersCells, attach, database_files
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.engines.scans import kind_of, types_of
 from lowlift.tables.outputs import Output
@@ -112,7 +112,7 @@ class DatabaseTarget(Writer):
         types = types_of(self.sandbox, exp.select("*").from_(self._table))
         kinds = {name: kind_of(kind) for name, kind in types.items()}
         about = Path(self.output.description).name
-        yield Written(DUCKDB, about, kinds, self._table, self.sandbox.run)
+        yield _WrittenTable(about, kinds, self._table, self.sandbox)
 
     def commit(self) -> None:
         """End the transaction; a new file gets its name."""
@@ -160,3 +160,13 @@ class DatabaseTarget(Writer):
                 file.unlink(missing_ok=True)
         if self.shared:
             self.shared.reattach()
+
+
+class _WrittenTable(NumbersCells, Written):
+    """The table, before the transaction ends."""
+
+    def __init__(
+        self, about: str, kinds: Mapping[str, str], table: exp.Table, sandbox: Sandbox
+    ) -> None:
+        Written.__init__(self, DUCKDB, about, kinds, table, sandbox.run)
+        self.sandbox = sandbox

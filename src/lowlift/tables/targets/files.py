@@ -71,7 +71,7 @@ class FileTarget(Writer):
 
     def _exact(self, sandbox: Sandbox, query: exp.Select) -> exp.Select:
         """Return the columns in types that Parquet holds exactly: decimals for 128 bits."""
-        if not self.output.keep:
+        if not self.output.keep and self.output.cells is None:
             return query
         types = huge(types_of(sandbox, query))
         for name in types:
@@ -80,7 +80,7 @@ class FileTarget(Writer):
             rows = exp.select(number(1)).from_(query.subquery("p")).where(lost).limit(1)
             if sandbox.run(rows):
                 raise InvalidInput(
-                    f"kept column {name!r} must have at most 38 digits in a Parquet file; some of "
+                    f"column {name!r} must have at most 38 digits in a Parquet file; some of "
                     "its numbers have more. Write to a CSV or a database, or leave it out."
                 )
         decimals = with_types(dict.fromkeys(types, "DECIMAL(38, 0)"))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine
@@ -112,10 +113,13 @@ class _FromFrame(_FrameTarget):
         outputs = len(self.output.columns[0].texts)
         return np.bincount(codes, minlength=outputs).tolist()  # type: ignore[no-any-return]
 
-    def write_donors(self, rows: npt.NDArray[np.int64]) -> None:
-        """Take the released columns of these rows of the frame, in this order."""
-        found = taken(self.source, self.library, self.output.names, rows)
-        self._made = framed((), np.zeros(len(rows), np.int64), self.library, dtypes={}, kept=found)
+    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+        """Take the columns of these rows of the frame, in this order."""
+        found: dict[str, Any] = {}
+        for k, name in enumerate(cells.names):
+            rows = keys if keys.ndim == 1 else keys[:, k]
+            found |= taken(self.source, self.library, [name], rows)
+        self._made = framed((), np.zeros(len(keys), np.int64), self.library, dtypes={}, kept=found)
 
     def _framed(self, codes: Any, **parts: Any) -> Any:
         dtypes = dtypes_of(self.source, self.library)
@@ -135,7 +139,8 @@ class _FromTable(Writer, _FrameTarget):
         self.source = source
         self.library = self._library()
         for name, kind in engine.widths.items():
-            if name in output.keep and "HUGE" in kind:
+            is_kept = name in (output.keep if output.cells is None else output.names)
+            if is_kept and "HUGE" in kind:
                 raise _inexact(name, kind)
 
     def _library(self) -> str:

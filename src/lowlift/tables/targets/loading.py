@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
-from lowlift.tables.engines import Engine, HoldsRows, Spool
+from lowlift.tables.engines import Engine, Spool
 from lowlift.tables.engines.duckdb import with_types
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.engines.scans import read_parquet
@@ -59,10 +59,9 @@ class Writer:
             spool.path.unlink()
         return self.drawn
 
-    def write_donors(self, rows: npt.NDArray[np.int64]) -> None:
-        """Write the released columns of these rows of the input, in this order."""
-        engine = cast("HoldsRows", self.engine)  # whoever has the numbers of rows has asked it
-        spool = engine.rows_at(self.output.names, rows)
+    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+        """Write the columns of the rows that were drawn, in this order."""
+        spool = self.engine.rows_at(cells, keys)
         try:
             sandbox = self._open([spool.path])
             load_rows(sandbox, spool)

@@ -1,16 +1,22 @@
 """A new table in PostgreSQL, written in one transaction."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
+from lowlift.tables import queries
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, POSTGRES, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, Spool
+from lowlift.tables.engines.duckdb import keys_by_name
 from lowlift.tables.engines.postgres import (
     Postgres,
     connect,
@@ -25,7 +31,7 @@ from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import PostgresTable
 from lowlift.tables.targets import Written, published_columns, values_by_output
-from lowlift.tables.targets.loading import load_spool, published
+from lowlift.tables.targets.loading import load_rows, load_spool, published
 
 _CHUNK = 1 << 16
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
@@ -48,10 +54,8 @@ _TYPES = {
     "TIMESTAMP": "timestamp",
     "UUID": "uuid",
 }
-_NAMES = """
-    SELECT attname FROM pg_attribute
-    WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum
-"""
+#: What loading a spool tells.
+Loaded = TypeVar("Loaded")
 
 
 class PostgresTarget:
@@ -178,12 +182,41 @@ class PostgresTarget:
         self._drop()
         self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {text}", places)
 
+    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+        """Write the columns of the rows that were drawn, in this order.
+
+        In the input's database the rows stay on the server, which is sent the keys of those drawn.
+        """
+        if self.home is None:
+            self._load(self.engine.rows_at(cells, keys), load_rows)
+            return
+        given = POSTGRES.sql(queries.keyed(cells, self.home.table, POSTGRES))
+        self.session.execute(f"CREATE TEMPORARY TABLE given ON COMMIT DROP AS {given}")
+        drawn = np.column_stack(list(keys_by_name(keys).values()))
+        columns = [f"r{k} bigint" for k in range(drawn.shape[1] - 1)]
+        self.session.execute(
+            f"CREATE TEMPORARY TABLE drawn ({', '.join(columns)}, o bigint) ON COMMIT DROP"
+        )
+        self.session.copy_in(exp.to_table("drawn"), "(FORMAT text)", _lines(drawn))
+        by_column = keys.ndim > 1
+        shown = [
+            named(f"k{k}", f"t{k if by_column else 0}").as_(name, quoted=True)
+            for k, name in enumerate(cells.names)
+        ]
+        tables = exp.to_table("given"), "r", exp.to_table("drawn")
+        query = queries.at_keys(shown, *tables, by_column=by_column)
+        self._drop()
+        self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {POSTGRES.sql(query)}")
+
     def _rows_from_elsewhere(self, plan: RowPlan) -> list[int]:
         """Load rows that another engine or database drew."""
-        spool = self.engine.spool(plan)
+        return self._load(self.engine.spool(plan), partial(load_spool, output=self.output))
+
+    def _load(self, spool: Spool, load: Callable[[Sandbox, Spool], Loaded]) -> Loaded:
+        """Create the table from a spool, whose rows `load` makes known to a sandbox."""
         sandbox = Sandbox([spool.path], self.place.description)
         try:
-            counts = load_spool(sandbox, spool, self.output)
+            counts = load(sandbox, spool)
             query = published(sandbox, self.output, is_ordered=False)
             types = {n: _postgres_type(kind) for n, kind in types_of(sandbox, query).items()}
             place = sandbox.folder / "rows.csv"
@@ -202,8 +235,7 @@ class PostgresTarget:
     def written(self) -> Iterator[Engine]:
         """Lend the table, before the transaction ends."""
         self.oid = self._oid()
-        names = self.session.execute(_NAMES, [self.oid])
-        kinds = {name: "other" for (name,) in names}
+        kinds, _ = self.session.columns(self.oid)
         yield Written(POSTGRES, self.place.description, kinds, self.table, self.session.run)
 
     def _oid(self) -> int | None:
@@ -236,6 +268,13 @@ class PostgresTarget:
 
 def _quoted(name: str) -> str:
     return POSTGRES.sql(exp.to_identifier(name, quoted=True))
+
+
+def _lines(rows: npt.NDArray[np.int64]) -> Iterator[bytes]:
+    """Yield rows of numbers as COPY reads them."""
+    for start in range(0, len(rows), _CHUNK):
+        chunk = rows[start : start + _CHUNK].tolist()
+        yield "".join("\t".join(map(str, row)) + "\n" for row in chunk).encode()
 
 
 def _field(text: str | None) -> str:

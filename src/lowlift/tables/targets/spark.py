@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
+import numpy.typing as npt
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -16,10 +17,20 @@ from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
 from lowlift.errors import InvalidInput
+from lowlift.tables import queries
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import SPARK, Expression, call, number, table_named
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, digest_of_files
-from lowlift.tables.engines.spark import CSV, Spark, hadoop, local_files, refusing, release
+from lowlift.tables.engines.spark import (
+    CSV,
+    Spark,
+    hadoop,
+    kinds_of,
+    local_files,
+    refusing,
+    release,
+)
 from lowlift.tables.outputs import Output, OutputColumn
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan, by_output
@@ -93,6 +104,48 @@ class SparkTarget:
                 drawn.unpersist()
         return counts
 
+    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+        """Write the columns of the rows that were drawn, in this order.
+
+        The engine holds the rows, so that a number of a row in its cell means the same row
+        whenever Spark computes it.
+        """
+        by_column = keys.ndim > 1
+        with refusing(self.about):
+            given = self.engine.query(queries.keyed(cells, self.engine.table, SPARK))
+            given = given.persist(StorageLevel.DISK_ONLY)
+            try:
+                drawn = self.engine.view(self._sent(keys))
+                shown = [
+                    self._shown(named(f"k{k}", f"t{k if by_column else 0}"), name)
+                    for k, name in enumerate(cells.names)
+                ]
+                tables = self.engine.view(given), "r", drawn
+                query = queries.at_keys(shown, *tables, by_column=by_column)
+                self.place.write(self.engine.query(query))
+            finally:
+                given.unpersist()
+
+    def _sent(self, keys: npt.NDArray[np.int64]) -> DataFrame:
+        """Return drawn keys as a frame: r0, r1, ..., and their order, o; sent by chunks."""
+        parts = keys.reshape(len(keys), -1)
+        names = [f"r{k}" for k in range(parts.shape[1])]
+        rows = [
+            (start, *parts[start : start + _SMALLEST_CHUNK].T.tolist())
+            for start in range(0, len(parts), _SMALLEST_CHUNK)
+        ]
+        schema = ", ".join(("o bigint", *(f"{name} array<bigint>" for name in names)))
+        frame = self.session.createDataFrame(rows, schema)
+        zipped = frame.selectExpr("o", f"posexplode(arrays_zip({', '.join(names)})) AS (at, z)")
+        return zipped.selectExpr("o + at AS o", *(f"z.{name}" for name in names))
+
+    def _shown(self, value: Expression, name: str) -> Expression:
+        """Return a column under its name; a time of a CSV as text, which Spark would cut off."""
+        is_csv = isinstance(self.place, _Folder) and self.place.format == "csv"
+        if is_csv and self.engine.kinds[name] == "timestamp":
+            value = exp.cast(value, "text")
+        return value.as_(name, quoted=True)
+
     def _write(self, rows: DataFrame, *, ordered: bool) -> None:
         shown = published_columns(self.output, self._type, "r")
         with self.engine.lookup(values_by_output(self.output)) as lookup:
@@ -120,7 +173,7 @@ class SparkTarget:
         with refusing(self.about):
             frame = self.place.read()
             files = local_files(frame) if isinstance(self.place, _Folder) else []
-            kinds = dict.fromkeys(frame.columns, "other")
+            kinds = kinds_of(frame)
             table = self.engine.view(frame)
         digest = digest_of_files(files) if files else None
         yield Written(SPARK, self.about, kinds, table, self.engine.fetch, digest)
