@@ -29,6 +29,7 @@ __all__ = [
 #: line and the web have tables of the same keys (`cli.words`, `web.words`).
 ADVICE: Mapping[str, str] = {
     "bins": "Declare them, such as bins={{{column!r}: {example!r}}}; other forms: {forms}.",
+    "cells": 'Or publish rows: cells="auto".',
     "design": "Make one with lowlift.workflow.design.",
     "https": "Pass certificate and key.",
     "key": "Make one with lowlift.workflow.new_key.",

@@ -204,13 +204,18 @@ more: try --time-limit 60.
     numbers = f"proven bound {ceiling(bound)}"
     if certificate.scope == "partitions":
         numbers += " for merging"
-    if not math.isnan(certificate.gap):
+    if certificate.scope == "distortion":
+        numbers = f"the mean change is within {ceiling(certificate.gap)} of the proven least"
+    elif not math.isnan(certificate.gap):
         kept = floor(max(0.0, bound - certificate.gap + 1e-12))
         numbers = f"NMI {kept}, {numbers}, gap {ceiling(certificate.gap - 1e-12)}"
     start = f"The search stopped after {seconds:.3g} s: {numbers}."
     if not more:
         return start
-    return f"{start} {MORE_TIME} try {more.format(seconds=max(1, math.ceil(3 * seconds)))}."
+    could = MORE_TIME
+    if certificate.scope == "distortion":
+        could = could.replace("keep more", "change less")
+    return f"{start} {could} try {more.format(seconds=max(1, math.ceil(3 * seconds)))}."
 
 
 def _promise(criterion: Criterion) -> str:

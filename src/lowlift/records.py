@@ -71,6 +71,11 @@ class OneRecord:
             raise InvalidInput(f"release must be a Release; got {type(release).__name__}.")
         encoded = published(release) if isinstance(release, Release) else release
         refuse_false(encoded)
+        if encoded.origin.cells is not None:
+            raise InvalidInput(
+                "a release of rows draws rows of a table; one record has none. Use apply on the "
+                "table."
+            )
         released = encoded.origin.released
         self._encoded, self._missing = encoded, encoded.origin.missing
         self._scope = key_scope(encoded)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from lowlift.criteria import Criterion, check_criterion
 from lowlift.errors import InvalidInput, LowliftWarning
-from lowlift.tables.schema import Schema
+from lowlift.tables.schema import OF_CELLS, Schema
 
 if TYPE_CHECKING:  # they load scipy, which most users of `lowlift` do not need
     from lowlift.cells.utility import Utility
@@ -58,6 +58,7 @@ def sanitize(
     missing: str | None = None,
     encoding: str | None = None,
     cells: int | str | None = None,
+    min_rows: int | None = None,
     weights: Mapping[str, float] | None = None,
     schema: Schema | None = None,
     mechanism: str = "auto",
@@ -83,8 +84,11 @@ def sanitize(
         ``data.duckdb?table=NAME`` or ``postgresql://user@host/db?table=NAME``.
     criterion
         The bound, such as ``LIP(0.5)``.
-    sensitive, released, bins, missing, encoding, cells, weights
-        The columns, as for `Schema`; or a `schema`. By default values of X are written.
+    sensitive, released, bins, missing, encoding, cells, min_rows, weights
+        The columns, as for `Schema`; or a `schema`. With `released` left out: all columns but S and
+        identifiers, as rows. Rows are also published where neither bins, an encoding nor a
+        mechanism is asked for and there are more than 5 columns, numbers without bins, or more
+        symbols than the mechanisms take. Otherwise values of X are written.
     mechanism
         "auto" takes the best that the size allows; `lowlift.workflow.MECHANISMS` has the others.
     target
@@ -119,7 +123,8 @@ def sanitize(
     Warns
     -----
     LowliftWarning
-        For each of `Sanitized.warnings`, before anything is written.
+        For each of `Sanitized.warnings`, before anything is written; what is to be known of the
+        codebook only where it is written, with a target.
 
     Guarantee
         One row of the safe table changes the belief about S by no more than the criterion allows,
@@ -134,12 +139,26 @@ def sanitize(
     ...                 criterion=LIP(0.5))
     >>> safe.audit.is_satisfied, safe.receipt.rows_out
     (True, 99)
+
+    Every column but the sensitive one, as rows:
+
+    >>> people = duckdb.sql("select i % 7 as ward, i % 50 as age, i % 3 < 1 as ill "
+    ...                     "from range(600) t(i)")
+    >>> safe = sanitize(people, sensitive="ill", criterion=LIP(0.5))
+    >>> safe.table.columns, safe.receipt.encoding
+    (['ward', 'age'], 'rows')
     """
     from lowlift import workflow
+    from lowlift.workflow.rows import cells_by_default
 
     check_criterion(criterion)
+    if schema is None and sensitive is not None and released is None:
+        released = ()
+        cells = cells or cells_by_default(sensitive, bins, encoding, mechanism)
+    if cells is None and (weights or min_rows):
+        cells = "auto"  # what only rows have
     more = {"missing": missing, "encoding": encoding, "cells": cells, "weights": weights}
-    asked = _schema(schema, sensitive, released, bins=bins, **more)
+    asked = _schema(schema, sensitive, released, bins=bins, min_rows=min_rows, **more)
     options = workflow.Options(keep, accept_uncovered, keep_order, id, key, seed, force=force)
     return workflow.sanitize(
         table,
@@ -148,7 +167,8 @@ def sanitize(
         target,
         options,
         mechanism=mechanism,
-        encoding=asked.encoding or "values",
+        encoding=None if asked.encoding in OF_CELLS else asked.encoding,
+        default="values",
         round_to=round_to,
         time_limit=time_limit,
         engine=engine,

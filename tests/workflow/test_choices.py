@@ -105,7 +105,7 @@ def test_every_mechanism_runs_and_holds(name):
 
 def test_the_names_are_those_of_the_help():
     assert CRITERIA == ("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha")
-    assert len(MECHANISMS) == 6
+    assert len(MECHANISMS) == 7
 
 
 def test_numbers():

@@ -58,6 +58,15 @@ RELEASED = typer.Option(
     metavar="COLUMN",
     help="A column to publish; several are released together. For example: -x age -x zip",
 )
+#: Of commands that publish all columns but S and identifiers when none is named.
+RELEASED_OR_ALL = typer.Option(
+    "-x",
+    "--released",
+    metavar="COLUMN",
+    help="A column to publish; several are released together. Without it: all columns but the "
+    "sensitive ones and identifiers, as rows. For example: -x age -x zip",
+)
+ReleasedOrAll = Annotated[list[str] | None, RELEASED_OR_ALL]
 Sensitive = Annotated[list[str], SENSITIVE]
 Released = Annotated[list[str], RELEASED]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="From lowlift design.")]
@@ -118,8 +127,10 @@ class Reading:
         ),
     ] = "value"
 
-    def asked(self, sensitive: list[str] | None, released: list[str] | None) -> "Asked":
-        """Return the columns as the workflow takes them."""
+    def asked(
+        self, sensitive: list[str] | None, released: list[str] | None, **more: Any
+    ) -> "Asked":
+        """Return the columns as the workflow takes them; `more` are other fields of the schema."""
         from lowlift.errors import InvalidInput
         from lowlift.tables import parse_bins
         from lowlift.workflow import Asked
@@ -128,7 +139,7 @@ class Reading:
         bins = dict(parsed)
         if len(bins) < len(parsed):
             raise InvalidInput("bins are given twice for the same column.")
-        return Asked(tuple(sensitive or ()), tuple(released or ()), bins, self.missing)
+        return Asked(tuple(sensitive or ()), tuple(released or ()), bins, self.missing, **more)
 
 
 @dataclass(frozen=True)
@@ -204,8 +215,8 @@ class Method:
         str,
         typer.Option(
             metavar="NAME",
-            help="auto, watchdog, subset-merging, optimal-merging, random-response or "
-            "subset-random-response. For example: --mechanism optimal-merging",
+            help="auto, watchdog, subset-merging, optimal-merging, random-response, "
+            "subset-random-response or least-distortion. For example: --mechanism optimal-merging",
         ),
     ] = "auto"
     encoding: Annotated[
@@ -224,6 +235,76 @@ class Method:
             "formulas (=, +, -, @); the release and the codebook know of it.",
         ),
     ] = False
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How rows are published: the same columns and types, every row drawn inside a cell."""
+
+    cells: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|auto",
+            help="Publish rows, from so many cells of the released columns. Chosen by itself "
+            "without -x, for many columns, and for numbers without bins. For example: --cells 300",
+        ),
+    ] = None
+    min_rows: Annotated[
+        int | None, typer.Option(help="How many rows each cell has at least, e.g. 20 (default).")
+    ] = None
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--weight",
+            metavar="COLUMN=NUMBER",
+            help="What a change of this column counts, 1 by default. For example: --weight age=3",
+        ),
+    ] = None
+
+    def asked(
+        self,
+        sensitive: list[str],
+        released: list[str] | None,
+        reading: Reading,
+        method: Method,
+    ) -> "Asked":
+        """Return the columns as the workflow takes them, with cells where they are asked for."""
+        from lowlift.errors import InvalidInput
+        from lowlift.workflow.rows import cells_by_default
+
+        cells: str | int | None = self.cells
+        if self.cells is not None and self.cells != "auto":
+            if not self.cells.isdecimal():
+                raise InvalidInput(f"--cells must be a whole number or auto; got {cells!r}.")
+            cells = int(self.cells)
+        if cells is None and (self.min_rows is not None or self.weights):
+            cells = "auto"  # what only rows have
+        if cells is None and not released:
+            bins = [text.partition("=")[0] for text in reading.bins or ()]
+            given = method.encoding, method.mechanism
+            cells = cells_by_default(sensitive, dict.fromkeys(bins), *given)
+        more = {"cells": cells, "weights": self._weights()}
+        if self.min_rows is not None:
+            more["min_rows"] = self.min_rows
+        return reading.asked(sensitive, released, escape_formulas=method.escape_formulas, **more)
+
+    def _weights(self) -> dict[str, float]:
+        from lowlift.errors import InvalidInput
+
+        found = {}
+        for text in self.weights or ():
+            name, _, number = text.rpartition("=")
+            try:
+                weight = float(number)
+            except ValueError:
+                weight = 0.0
+            if not name or name in found or not weight > 0:
+                raise InvalidInput(
+                    f"--weight must be COLUMN=NUMBER with a positive number, once for a column; "
+                    f"got {text!r}."
+                )
+            found[name] = weight
+        return found
 
 
 @dataclass(frozen=True)

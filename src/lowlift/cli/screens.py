@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lowlift.guarantees import MORE_TIME, Ends, limited, measured, stopped_note
-from lowlift.wording import shown
+from lowlift.rounding import floor
+from lowlift.tables.schema import OF_CELLS
+from lowlift.wording import counted, shown
 
 if TYPE_CHECKING:
     from lowlift.audit import Audit
@@ -195,8 +197,10 @@ def design_data(made: "Design") -> dict[str, Any]:
         "rows": made.spec.rows,
         "published": audit_data(made.encoded.release.audit),
         "share_changed": made.encoded.share_changed,
-        "upper_bound": certificate.upper_bound if certificate else None,
+        **_proven(certificate),
         **stopped_data(certificate),
+        **_changes(made.encoded),
+        "left_out": dict(made.left_out),
         "fingerprint": made.encoded.release.fingerprint,
         "sample": interval_data(made.intervals),
         "warnings": sample_warnings(made.intervals, made.encoded.release.audit),
@@ -208,24 +212,90 @@ def design_screen(made: "Design") -> None:
     from lowlift.workflow import guesses
 
     audit, certificate = made.encoded.release.audit, made.release.certificate
-    spec = made.spec
+    spec, is_rows = made.spec, made.encoded.name in OF_CELLS
     typer.echo(f"{spec.source}: {spec.rows:,} rows; {made.chosen.name} ({made.chosen.reason})")
     typer.echo(_verdict(audit))
     before, after = guesses(audit.joint, audit.channel)
-    lines = [
-        ("published as", made.encoded.name),
-        ("values of X, of Y", f"{audit.joint.n_x:,}, {audit.channel.n_y:,}"),
-        ("information kept (NMI)", f"{audit.nmi:.4f}"),
-        ("rows changed", f"{made.encoded.share_changed:.1%}"),
-        ("best guess of S right", f"{before:.1%} before, {after:.1%} after seeing Y"),
-    ]
+    lines = _row_lines(made.encoded) if is_rows else _symbol_lines(made.encoded)
     if certificate is not None and certificate.scope == "mechanisms":
         lines.insert(3, ("no mechanism keeps more than", f"{certificate.upper_bound:.4f} (proven)"))
+    seen = "a published row" if is_rows else "Y"
+    lines.append(("best guess of S right", f"{before:.1%} before, {after:.1%} after seeing {seen}"))
     facts(lines)
     _stopped(certificate)
     _bins_from_data(spec)
     _sample(made.intervals, audit)
+    if is_rows:
+        typer.echo(limits_of_rows())
     typer.echo(THREATS)
+
+
+def limits_of_rows() -> str:
+    """Return what is not promised of published rows."""
+    from lowlift.report.limits import WHOSE_ROW
+
+    return (
+        f"Not promised: {WHOSE_ROW.text[0].lower()}{WHOSE_ROW.text[1:]} Nor is a second release of "
+        "the same rows covered, nor the population, if the table is a sample of it."
+    )
+
+
+def _symbol_lines(encoded: "Encoded") -> list[tuple[str, str]]:
+    audit = encoded.release.audit
+    lines = [
+        ("published as", encoded.name),
+        ("values of X, of Y", f"{audit.joint.n_x:,}, {audit.channel.n_y:,}"),
+        ("information kept (NMI)", f"{audit.nmi:.4f}"),
+        ("rows changed", f"{encoded.share_changed:.1%}"),
+    ]
+    proven: Any = encoded.release.certificate
+    if _is_distortion(proven):
+        lines.append(("mean distance", _distance(proven.distortion, proven.lower_bound)))
+    return lines
+
+
+def _row_lines(encoded: "Encoded") -> list[tuple[str, str]]:
+    from lowlift.encodings.rows import RowChanges
+
+    found = RowChanges.of(encoded.release)
+    cells = f"{found.cells:,}"
+    if found.parts > found.cells:
+        cells += f", split into {found.parts:,} parts where the bound allows it"
+    lines = [
+        ("published as", f"rows of {counted(len(encoded.names), 'column')}, types as they are"),
+        ("cells", cells),
+        ("rows that stay in their cell", f"{found.stay:.1%}"),
+    ]
+    if found.distortion is not None and found.lower_bound is not None:
+        words = f"{_distance(found.distortion, found.lower_bound)}; 0 is none, 1 is all columns"
+        lines.insert(2, ("mean change of a row", words))
+    return lines
+
+
+def _distance(reached: float, least: float) -> str:
+    return f"{reached:.4f} (proven: at least {floor(least)})"
+
+
+def _is_distortion(certificate: "Certificate | None") -> bool:
+    return certificate is not None and certificate.scope == "distortion"
+
+
+def _proven(certificate: Any) -> dict[str, Any]:
+    """Return what is proven: how much can be kept, or how little must change."""
+    if _is_distortion(certificate):
+        ends = {"distortion": certificate.distortion, "lower_bound": certificate.lower_bound}
+        return {"upper_bound": None, **ends}
+    return {"upper_bound": certificate.upper_bound if certificate else None}
+
+
+def _changes(encoded: "Encoded") -> dict[str, Any]:
+    """Return what happens to rows, where rows are published."""
+    from lowlift.encodings.rows import RowChanges
+
+    if encoded.name != "rows":
+        return {}
+    found = RowChanges.of(encoded.release)
+    return {"cells": found.cells, "parts": found.parts, "share_staying": found.stay}
 
 
 def stopped_data(certificate: "Certificate | None") -> dict[str, Any]:
@@ -291,34 +361,33 @@ def release_screen(encoded: "Encoded") -> None:
     """Print a release as it is published: its audit, and what each output mixes."""
     release = encoded.release
     typer.echo(_verdict(release.audit))
-    lines = [
-        ("mechanism", release.mechanism or "(not said)"),
-        ("published as", encoded.name),
-        ("values of S, X, Y", f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"),
-        ("information kept (NMI)", f"{release.audit.nmi:.4f}"),
-        ("rows changed", f"{encoded.share_changed:.1%}"),
-        ("fingerprint", release.fingerprint[:16]),
-    ]
-    if release.certificate is not None:
-        lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
-    facts(lines)
+    lines = [("mechanism", release.mechanism or "(not said)")]
+    if encoded.name == "rows":
+        lines += _row_lines(encoded)
+    else:
+        sizes = f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"
+        lines += _symbol_lines(encoded)
+        lines[2] = ("values of S, X, Y", sizes)
+        if release.certificate is not None and not _is_distortion(release.certificate):
+            lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
+    facts([*lines, ("fingerprint", release.fingerprint[:16])])
     _stopped(release.certificate)
-    p_x_given_y, audit = release.p_x_given_y, release.audit
+    p_x_given_y, audit, names = release.p_x_given_y, release.audit, encoded.x_texts
     rows = []
     order = (-audit.p_y).argsort(kind="stable").tolist()
     for y in order[:40]:
         column = p_x_given_y[:, y]
         members = [x for x in (-column).argsort(kind="stable").tolist() if column[x] > 0]
-        words = "; ".join(
-            f"{shown(release.joint.x_labels[x])} {column[x]:.0%}" for x in members[:5]
-        )
+        words = "; ".join(f"{names[x]} {column[x]:.0%}" for x in members[:5])
         more = f"; {len(members) - 5} more" if len(members) > 5 else ""
         lifts = audit.lift[:, y]
         ends = f"{lifts.min():.3f}", f"{lifts.max():.3f}"
-        name = shown(encoded.labels[y]) if encoded.name == "values" else str(y)
+        name = str(y)
+        if encoded.name in {"values", *OF_CELLS}:
+            name = encoded.texts[y] if encoded.name in OF_CELLS else shown(encoded.labels[y])
         rows.append((name, f"{audit.p_y[y]:.4f}", words + more, *ends))
     title = f"{len(rows)} of {release.channel.n_y:,} outputs, by share"
-    head = {"values": "value", "codes": "code"}.get(encoded.name, "output")
+    head = {"values": "value", "codes": "code", "rows": "cell"}.get(encoded.name, "output")
     table((head, "share", "stands for", "min lift", "max lift"), rows, title)
 
 
@@ -326,10 +395,13 @@ def release_data(encoded: "Encoded") -> dict[str, Any]:
     """Return a release's numbers as it is published, and what each output stands for."""
     release = encoded.release
     p_x_given_y, labels = release.p_x_given_y, release.joint.x_labels
+    published = encoded.labels
+    if encoded.name == "rows":  # a cell is told by its conditions
+        labels, published = encoded.x_texts, encoded.texts
     outputs = [
         {
             "code": y,
-            "published": encoded.labels[y],
+            "published": published[y],
             "share": float(release.audit.p_y[y]),
             "min_lift": float(release.audit.lift[:, y].min()),
             "max_lift": float(release.audit.lift[:, y].max()),
@@ -340,9 +412,9 @@ def release_data(encoded: "Encoded") -> dict[str, Any]:
         }
         for y in range(release.channel.n_y)
     ]
-    bound = release.certificate.upper_bound if release.certificate else None
     sizes = {"s": release.joint.n_s, "x": release.joint.n_x, "y": release.channel.n_y}
-    data = audit_data(release.audit) | {"mechanism": release.mechanism, "upper_bound": bound}
+    data = audit_data(release.audit) | {"mechanism": release.mechanism}
+    data |= _proven(release.certificate) | _changes(encoded)
     data |= {"encoding": encoded.name, "share_changed": encoded.share_changed}
     data |= stopped_data(release.certificate)
     return data | {"sizes": sizes, "fingerprint": release.fingerprint, "channel": outputs}

@@ -1,6 +1,6 @@
 """``lowlift audit``, ``design``, ``apply`` and ``sanitize``: from a table to a safe table."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 from warnings import catch_warnings, simplefilter
@@ -98,7 +98,7 @@ def design(
     *,
     source: o.Source,
     sensitive: o.Sensitive,
-    released: o.Released,
+    released: o.ReleasedOrAll = None,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="For example: -o release.json")
     ] = Path("release.json"),
@@ -110,6 +110,7 @@ def design(
     reading: o.Reading,
     bound: o.Bound,
     method: o.Method,
+    rows: o.Rows,
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
     output: o.Output,
@@ -127,7 +128,7 @@ def design(
     refuse_existing(out, public, force=output.force, source=source)
     pages = Pages(output, *filter(None, (out, public)), source=source)
     criterion = bound.made(sensitive)
-    asked = replace(reading.asked(sensitive, released), escape_formulas=method.escape_formulas)
+    asked = rows.asked(sensitive, released, reading, method)
     with searching(output.json) as progress:
         made = run(
             source,
@@ -207,11 +208,12 @@ def sanitize(
     *,
     source: o.Source,
     sensitive: o.Sensitive,
-    released: o.Released,
+    released: o.ReleasedOrAll = None,
     out: o.Target,
     reading: o.Reading,
     bound: o.Bound,
     method: o.Method,
+    rows: o.Rows,
     round_to: o.RoundTo = None,
     time_limit: o.TimeLimit = 60.0,
     draws: o.Draws,
@@ -232,7 +234,7 @@ def sanitize(
     beside = [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
     pages = Pages(output, Path(out), *beside, source=source)
     criterion = bound.made(sensitive)
-    asked = replace(reading.asked(sensitive, released), escape_formulas=method.escape_formulas)
+    asked = rows.asked(sensitive, released, reading, method)
     options = draws.options(output.force)
     with searching(output.json) as design_progress, drawing(output.json) as apply_progress:
         made = run(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 #: By the keys of `lowlift.errors.ADVICE`.
 ADVICE: Mapping[str, str] = {
     "bins": "Add them with --bin, such as --bin {column}={example}; other forms: {forms}.",
+    "cells": "Or publish rows: --cells auto.",
     "design": "Make one with lowlift design.",
     "https": "Give both --certificate and --certificate-key.",
     "key": "Make one with lowlift key new.",

@@ -53,19 +53,35 @@ def _refuse_weights(weights: Any) -> None:
 
 
 def _differences(joint: Joint) -> dict[str, Floats]:
-    """Return per part of the labels whether two symbols differ in it, as 0 and 1."""
+    """Return per part of the labels whether two symbols differ in it, as 0 and 1.
+
+    Of columns with an order (bins, dates): how far apart they are in it, from 0 to 1.
+    """
     labels = [label if isinstance(label, tuple) else (label,) for label in joint.x_labels]
     if len({len(label) for label in labels}) > 1:
         labels = [(label,) for label in labels]
     names = [str(k) for k in range(len(labels[0]))]
-    if joint.schema is not None and len(joint.schema.released) == len(names):
-        names = [str(name) for name in joint.schema.released]
+    found: list[Any] = [None] * len(names)
+    if joint.origin is not None and len(joint.origin.released) == len(names):
+        found = list(joint.origin.released)
+        names = [column.name for column in found]
     parts = {}
-    for name, column in zip(names, zip(*labels, strict=True), strict=True):
-        number = {value: k for k, value in enumerate(dict.fromkeys(column))}
-        codes = np.array([number[value] for value in column])
+    for name, column, values in zip(names, found, zip(*labels, strict=True), strict=True):
+        number = {value: k for k, value in enumerate(dict.fromkeys(values))}
+        codes = np.array([number[value] for value in values])
         parts[name] = (codes[:, None] != codes).astype(np.float64)
+        if column is not None and (column.bins is not None or column.kind == "date"):
+            parts[name] = _by_rank(column, values, parts[name])
     return parts
+
+
+def _by_rank(column: Any, values: tuple[Any, ...], differ: Floats) -> Floats:
+    """Return the difference of ranks, scaled to 0..1; a missing value is far from all others."""
+    order = sorted((v for v in set(values) if v is not None), key=column.order_of)
+    place = {value: k / max(len(order) - 1, 1) for k, value in enumerate(order)}
+    places = np.array([place.get(value, np.nan) for value in values])
+    apart = np.abs(places[:, None] - places)
+    return np.where(np.isnan(apart), differ, apart)
 
 
 def _shares(parts: Mapping[str, Floats], weights: Any) -> Floats:

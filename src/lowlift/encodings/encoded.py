@@ -10,6 +10,7 @@ import numpy as np
 
 from lowlift.certificates import Certificate
 from lowlift.channel import Channel
+from lowlift.encodings.rows import cell_texts
 from lowlift.encodings.values import MOST_ENTRIES, candidates
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.joint import Label
@@ -18,6 +19,7 @@ from lowlift.tables.columns import Column
 from lowlift.tables.formulas import escaped
 from lowlift.tables.outputs import OutputColumn
 from lowlift.tables.schema import ENCODINGS, NO_TABLE, OF_CELLS, Origin
+from lowlift.wording import shown
 
 #: Groups whose texts need more bytes than this in all, and than this in a row, are not written.
 _MOST_TEXT, _MOST_TEXT_PER_ROW = 1 << 28, 1000
@@ -119,10 +121,23 @@ class Encoded:
         return tuple(tuple(names[x] for x in block) for block in blocks)
 
     @cached_property
+    def x_texts(self) -> tuple[str, ...]:
+        """The symbols of X as people read them; a cell by its conditions."""
+        labels = self.release.joint.x_labels
+        if self.name in OF_CELLS:
+            return cell_texts(self.origin, labels)
+        return tuple(map(shown, labels))
+
+    @cached_property
     def texts(self) -> tuple[str, ...]:
-        """`labels` as text, no two alike: ``3``, ``{a, b}`` or ``a`` for one value."""
+        """`labels` as text, no two alike: ``3``, ``{a, b}`` or ``a`` for one value.
+
+        A cell of rows is told by its conditions.
+        """
         if self.name == "groups":
             found = tuple(_group_text(label) for label in self.labels)
+        elif self.name in OF_CELLS:
+            return cell_texts(self.origin, self.labels)
         else:
             found = tuple(text_of(label) for label in self.labels)
         if len(set(found)) == len(found):
@@ -165,6 +180,8 @@ def is_deterministic(channel: Channel) -> bool:
 def default_encoding(release: Release) -> str:
     """Return "groups" for a release that merges values with texts not too long, else "codes".
 
+    "values" for one whose outputs are values of X.
+
     Examples
     --------
     >>> from lowlift import LIP, Joint
@@ -172,8 +189,16 @@ def default_encoding(release: Release) -> str:
     >>> default_encoding(Release.of(joint, Channel.identity(joint), LIP(1.0)))
     'groups'
     """
+    if _is_of_values(release):
+        return "values"
     is_short = is_deterministic(release.channel) and not _is_too_long(*_group_sizes(release))
     return "groups" if is_short else "codes"
+
+
+def _is_of_values(release: Release) -> bool:
+    """Tell whether a mechanism maps values of X to values of X, so that none is to be drawn."""
+    is_to_x = release.mechanism == "least_distortion"
+    return is_to_x and set(release.channel.y_labels) <= set(release.joint.x_labels)
 
 
 def _group_sizes(release: Release) -> tuple[int, int, int]:
@@ -203,7 +228,8 @@ def encode(release: Release, name: str) -> Encoded:
     name
         "codes": the number of the output. "groups": the values that the output merges, for
         channels that merge and draw nothing. "values": y is drawn, then x' from P(x | y), so that
-        what is published has the values of X and, in expectation, their shares.
+        what is published has the values of X and, in expectation, their shares. Of
+        `least_distortion`, y is a value of X, and nothing else is drawn.
 
     Raises
     ------
@@ -261,7 +287,7 @@ def encode(release: Release, name: str) -> Encoded:
             f"{_shown_bytes(sizes[0])}, and all rows together {_shown_bytes(sizes[1])}. Use the "
             "encoding codes, whose codebook lists each group once, or the encoding values."
         )
-    if name == "values":
+    if name == "values" and not _is_of_values(release):
         return Encoded(name, _release_values(release))
     _refuse_broken(release)
     return Encoded(name, release)

@@ -17,12 +17,16 @@ def output_names(audit: Audit, texts: tuple[str, ...] | None) -> tuple[str, ...]
 
 
 def riskiest(
-    raw: Audit, published: Audit | None, names: tuple[str, ...], *, is_judged: bool = True
+    raw: Audit,
+    published: Audit | None,
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+    *,
+    is_judged: bool = True,
 ) -> Table:
     """Return the values of X with the highest and lowest lifts, and what became of them.
 
     `raw` is the audit of publishing X as it is, `published` that of what is published instead, with
-    the `names` of its outputs. `is_judged`: there is one bound to judge the values by.
+    the `names` of the values of X and of its outputs. `is_judged`: there is one bound to judge by.
     """
     order = raw.most_extreme(_RISKIEST)
     s_labels = [cell(shown(label)) for label in raw.joint.s_labels]
@@ -31,7 +35,7 @@ def riskiest(
         lifts = raw.lift[:, x]
         high, low = int(lifts.argmax()), int(lifts.argmin())
         row = [
-            cell(shown(raw.joint.x_labels[x])),
+            cell(names[0][x]),
             percent(float(raw.p_y[x])),
             f"{s_labels[high]}: {times(float(lifts[high]))}",
             f"{s_labels[low]}: {times(float(lifts[low]))}",
@@ -39,7 +43,7 @@ def riskiest(
         if is_judged:
             row.append("yes" if raw.allowed[x] else "no")
         if published is not None:
-            row += _became(published, x, names)
+            row += _became(published, x, names[1])
         rows.append(tuple(row))
     head = ["value", "share", "raises most", "lowers most"]
     if is_judged:

@@ -50,7 +50,7 @@ _SAMPLE = Limit(
     "The bound is exact for the table it was designed on. If that table is a sample of a larger "
     "population, its counts are estimates of the population's.",
 )
-_WHOSE_ROW = Limit(
+WHOSE_ROW = Limit(
     "Re-identification",
     "Whose row it is: a published row is a row of the table, drawn by chance. The bound limits "
     "what it tells about the sensitive columns, and says nothing about recognising its owner by "
@@ -68,7 +68,7 @@ _UNCHECKED = Limit(
 def limits_of(report: "Report") -> tuple[Limit, ...]:
     """Return what is not promised, warnings about this very release first."""
     found = [*_of_publication(report.publication), *_of_columns(report), _sample(report)]
-    found += [*_zeros(report), *([_WHOSE_ROW] if report.is_rows else [])]
+    found += [*_zeros(report), *([WHOSE_ROW] if report.is_rows else [])]
     if report.origin is not None and report.origin.from_data:
         names = joined(report.origin.from_data)
         text = (
@@ -81,7 +81,7 @@ def limits_of(report: "Report") -> tuple[Limit, ...]:
 def public_limits(publication: Receipt | None, *, is_rows: bool = False) -> tuple[Limit, ...]:
     """Return what is not promised, without any number of the table."""
     found = _of_publication(publication, is_public=True)
-    return (*found, *([_WHOSE_ROW] if is_rows else []), _SAMPLE, *_NEVER)
+    return (*found, *([WHOSE_ROW] if is_rows else []), _SAMPLE, *_NEVER)
 
 
 def _of_publication(publication: Receipt | None, is_public: bool = False) -> list[Limit]:

@@ -9,6 +9,7 @@ from lowlift.audit import Audit
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.encodings import Encoded
 from lowlift.figures.page import Table
+from lowlift.tables.schema import OF_CELLS
 from lowlift.wording import cell, counted, percent, shown, times
 
 _OUTPUTS, _MEMBERS, _BARS = 60, 6, 24
@@ -26,13 +27,13 @@ class Shares(NamedTuple):
 def channel_table(encoded: Encoded) -> Table:
     """Return the outputs by share: what each stands for, and its extreme lifts."""
     audit, channel = encoded.release.audit, encoded.channel
-    labels, p_x = audit.joint.x_labels, audit.joint.p_x
+    names, p_x = encoded.x_texts, audit.joint.p_x
     order = np.argsort(-audit.p_y, kind="stable")[:_OUTPUTS].tolist()
     rows = []
     for y in order:
         members, weights = channel.atom(y)
         masses = p_x[members] * np.array(weights, np.float64)
-        words = _mixture([cell(shown(labels[x])) for x in members], masses / masses.sum())
+        words = _mixture([cell(names[x]) for x in members], masses / masses.sum())
         lifts = audit.lift[:, y]
         extremes = times(float(lifts.max())), times(float(lifts.min()))
         rows.append((cell(encoded.texts[y]), percent(float(audit.p_y[y])), words, *extremes))
@@ -86,7 +87,8 @@ def shares_before(raw: Audit, encoded: Encoded | None) -> Shares:
     kept = p_x = raw.joint.p_x
     if encoded is not None:
         kept = _summed(encoded.channel.members, _own(encoded), len(p_x))
-    return _most([shown(label) for label in raw.joint.x_labels], p_x, kept)
+    names = [shown(label) for label in raw.joint.x_labels] if encoded is None else encoded.x_texts
+    return _most(list(names), p_x, kept)
 
 
 def shares_after(encoded: Encoded) -> Shares:
@@ -106,7 +108,7 @@ def _own(encoded: Encoded) -> Floats:
     See `Encoded.share_changed`.
     """
     channel, joint = encoded.channel, encoded.release.joint
-    if encoded.name == "values":
+    if encoded.name in {"values", *OF_CELLS}:
         number = {label: x for x, label in enumerate(joint.x_labels)}
         published = np.array([number[label] for label in encoded.labels])
         is_own = published[channel.entry_outputs] == channel.members

@@ -36,8 +36,11 @@ from lowlift.report.records import Limit, Number, Point, Verdict
 from lowlift.report.verdicts import curve_verdict, verdict_of
 from lowlift.rounding import percent_at_most
 from lowlift.tables import Origin
-from lowlift.tables.schema import ROWS
+from lowlift.tables.schema import OF_CELLS
 from lowlift.wording import percent
+
+#: Columns that a title names one by one.
+_MOST_IN_TITLE = 8
 
 
 def _now() -> str:
@@ -138,7 +141,7 @@ class Report:
     @property
     def is_rows(self) -> bool:
         """Whether rows are published, drawn inside cells."""
-        return self.encoded is not None and self.encoded.name == ROWS
+        return self.encoded is not None and self.encoded.name in OF_CELLS
 
     @property
     def uncovered(self) -> str:
@@ -159,7 +162,9 @@ class Report:
     @property
     def title(self) -> str:
         """What the report is about, in a line."""
-        names = ", ".join(self.origin.schema.released) if self.origin else "X"
+        released = self.origin.schema.released if self.origin else ("X",)
+        is_long = len(released) > _MOST_IN_TITLE
+        names = f"{len(released)} columns" if is_long else ", ".join(released)
         what = "Release of" if self.is_release else "Trade-off of" if self.is_curve else "Audit of"
         return f"{what} {names}"
 
@@ -221,8 +226,8 @@ class Report:
     @cached_property
     def riskiest(self) -> Table:
         """The riskiest values, and what became of them."""
-        found = lifts.riskiest(self.raw, self.published, self._names, is_judged=not self.is_curve)
-        return rows.in_words(found, self.encoded) if self.encoded and self.is_rows else found
+        names = self._x_names, self._names
+        return lifts.riskiest(self.raw, self.published, names, is_judged=not self.is_curve)
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
@@ -232,7 +237,9 @@ class Report:
         if self.is_rows:
             return rows.numbers_of(self.analysis, self.encoded)
         found = [Number("Information kept (NMI)", percent(min(1.0, self.encoded.nmi)))]
-        if self.certificate is not None:
+        if self.certificate is not None and self.certificate.scope == "distortion":
+            found.append(rows.mean_distance(self.certificate))
+        elif self.certificate is not None:
             what = "merging" if self.certificate.scope == "partitions" else "mechanism"
             text = f"no {what} that keeps the bound exceeds it"
             value = percent_at_most(self.certificate.upper_bound)
@@ -248,7 +255,7 @@ class Report:
         if self.encoded is None:
             return None
         found = outputs.channel_table(self.encoded)
-        return rows.in_words(found, self.encoded) if self.is_rows else found
+        return found._replace(head=("cell", *found.head[1:])) if self.is_rows else found
 
     @cached_property
     def columns_compared(self) -> Table | None:
@@ -267,6 +274,12 @@ class Report:
 
     # Pictures, drawn when asked for.
 
+    @cached_property
+    def _x_names(self) -> tuple[str, ...]:
+        if self.encoded is not None:
+            return self.encoded.x_texts
+        return lifts.output_names(self.raw, None)
+
     @property
     def _names(self) -> tuple[str, ...]:
         return lifts.output_names(self.subject, self.encoded.texts if self.encoded else None)
@@ -274,8 +287,7 @@ class Report:
     @cached_property
     def shown_before(self) -> Shown:
         """The lifts of X as it is that are drawn."""
-        names = lifts.output_names(self.raw, None)
-        return arranged(self.raw, names, "values of X")
+        return arranged(self.raw, self._x_names, "values of X")
 
     @cached_property
     def shown_after(self) -> Shown | None:

@@ -1,19 +1,22 @@
 """The part of a report that is about published rows: what the analyst gets, and cells in words."""
 
+from typing import Any
+
 from lowlift.cells.utility import Utility
 from lowlift.encodings import Encoded
+from lowlift.encodings.rows import RowChanges
 from lowlift.figures.page import Table
 from lowlift.report.records import Number
-from lowlift.tables.cells import CellBins
+from lowlift.rounding import floor
 from lowlift.wording import cell, percent
 
 
 def numbers_of(found: Utility | None, encoded: Encoded) -> tuple[Number, ...]:
     """Return what of the rows survives, as cards."""
     cells = Number("Cells", f"{encoded.channel.n_x:,}", "rows are drawn inside them")
+    cards = [*changes(encoded), cells]
     if found is None:
-        return (cells,)
-    cards = [cells]
+        return tuple(cards)
     if found.moved is not None and found.unchanged is not None:
         note = f"a random row: {found.moved_at_random:.3f}; 0 is the same row"
         cards.append(Number("Distance of a row to its published row", f"{found.moved:.3f}", note))
@@ -65,11 +68,14 @@ def columns_table(found: Utility) -> Table:
     return Table(caption, found.head, tuple(found.rows), numeric)
 
 
-def in_words(table: Table, encoded: Encoded) -> Table:
-    """Return a table whose first column is the number of a cell, with its conditions beside it."""
-    cells = encoded.origin.cells
-    if cells is None or not isinstance(cells.bins, CellBins):
-        return table
-    tree = cells.bins.tree
-    rows = tuple((cell(f"{row[0]}: {tree.describe(int(row[0]))}"), *row[1:]) for row in table.rows)
-    return table._replace(head=("cell", *table.head[1:]), rows=rows)
+def mean_distance(certificate: Any) -> Number:
+    """Return the mean distance that a certificate is of, and what is proven about it."""
+    note = f"0: none, 1: all columns; proven: at least {floor(certificate.lower_bound)}"
+    return Number("Mean change", f"{certificate.distortion:.3f}", note)
+
+
+def changes(encoded: Encoded) -> tuple[Number, ...]:
+    """Return how far rows move and how many stay in their cell."""
+    found, proven = RowChanges.of(encoded.release), encoded.release.certificate
+    stay = Number("Rows that stay in their cell", percent(found.stay), "expected share")
+    return (stay,) if proven is None else (mean_distance(proven), stay)

@@ -14,6 +14,7 @@ from lowlift.guarantees import (
     promise_of,
     verdict_word,
 )
+from lowlift.report import rows
 from lowlift.report.records import Number, Verdict
 from lowlift.rounding import at_least, at_most, percent_at_most
 from lowlift.wording import capital, counted, joined, percent, times
@@ -113,13 +114,12 @@ def numbers_of(report: "Report") -> tuple[Number, ...]:
     )
     if report.encoded is None:
         return found
+    if report.is_rows:
+        return (*found, *rows.changes(report.encoded))
     bound, kept = report.upper_bound, percent(min(1.0, subject.nmi))
     note = "" if bound is None else f"proven: at most {percent_at_most(bound)}"
     changed = percent(report.encoded.share_changed)
-    is_rows = report.is_rows
     return (
-        *(*found, Number("Information kept", kept, "of cells" if is_rows else note)),
-        Number(
-            "Rows that leave their cell" if is_rows else "Rows changed", changed, "expected share"
-        ),
+        *(*found, Number("Information kept", kept, note)),
+        Number("Rows changed", changed, "expected share"),
     )

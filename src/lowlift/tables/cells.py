@@ -27,6 +27,8 @@ ORDERED = ("integer", "real", "date", "timestamp")
 MOST_ROWS = 100_000
 #: Cells by default: so many, and so many rows in each on the average.
 _MOST_CELLS, _ROWS_PER_CELL = 500, 40
+#: A column with more values than this, and than this share of the rows, is nearly unique.
+_MOST_VALUES, _MOST_SHARE = 50, 0.9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
 
@@ -93,6 +95,8 @@ class Learnt:
     cells: "Cells"
     kinds: Mapping[str, str]
     sensitive: tuple[Label, ...]
+    #: Columns in which nearly every row has a value of its own.
+    unique: tuple[str, ...] = ()
 
     @property
     def column(self) -> "Column":
@@ -152,7 +156,16 @@ def learn(
     texts = zip(*parts[len(names) :], strict=True)
     labels = (tuple(c.label_of(t) for c, t in zip(sensitive, s, strict=True)) for s in texts)
     values = tuple(one if len(sensitive) > 1 else one[0] for one in labels)
-    return Learnt(found, kinds, values)
+    unique = tuple(name for name in names if _is_unique(columns[name], kinds[name]))
+    return Learnt(found, kinds, values, unique)
+
+
+def _is_unique(values: npt.NDArray[Any], kind: str) -> bool:
+    """Tell whether a column is taken for an identifier; measured numbers and times are none."""
+    if kind in {"real", "timestamp"}:
+        return False
+    different = len(set(values.tolist()))
+    return different > _MOST_VALUES and different > _MOST_SHARE * len(values)
 
 
 def as_values(values: Sequence[Any], kind: str) -> npt.NDArray[Any]:

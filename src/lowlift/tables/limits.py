@@ -71,7 +71,8 @@ def refuse_many(
     raise InvalidInput(
         f"columns {', '.join(repr(c.name) for c in columns)} must have at most {most:,} "
         f"combinations of values; they have {number}{among} ({shown}). Leave out the "
-        "columns with the most values, or give numbers and dates wider bins."
+        "columns with the most values, or give numbers and dates wider bins.",
+        advice="cells",
     )
 
 

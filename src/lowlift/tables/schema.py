@@ -41,7 +41,8 @@ class Schema:
     ----------
     sensitive, released
         Names of the columns of S and of X; at least one each, none twice. One name may be given
-        as a text.
+        as a text. With `cells`, `released` may be left out: then `sanitize` and `design` take all
+        columns but S and identifiers.
     bins
         How numbers and dates become symbols, by column: a text ("width:10", "each", "quantiles:4",
         "month"), a list of edges, or bins of `lowlift.tables`. A column of numbers must have bins.
@@ -77,7 +78,7 @@ class Schema:
     """
 
     sensitive: tuple[str, ...]
-    released: tuple[str, ...]
+    released: tuple[str, ...] = ()
     bins: Mapping[str, Bins] = field(default_factory=dict)
     missing: str = "value"
     escape_formulas: bool = False
@@ -91,7 +92,7 @@ class Schema:
             object.__setattr__(self, side, tuple(column_names(getattr(self, side), side)))
         object.__setattr__(self, "bins", MappingProxyType(as_bins_by_name(self.bins)))
         for side, given in (("sensitive", self.sensitive), ("released", self.released)):
-            if not given:
+            if not given and (side == "sensitive" or self.cells is None):
                 raise InvalidInput(f"{side} columns: name at least one.")
         twice = sorted({name for name in self.names if self.names.count(name) > 1})
         if twice:
@@ -129,6 +130,11 @@ class Schema:
                 "cells publish rows, with missing values as values: leave missing out, and let the "
                 'encoding be "rows" or "columns".'
             )
+        if self.escape_formulas:
+            raise InvalidInput(
+                "rows are published as they are: escape_formulas must be left out with cells. "
+                "Write Parquet, which no spreadsheet runs."
+            )
         binned = sorted(set(self.bins) & set(self.released))
         if binned:
             raise InvalidInput(
@@ -136,7 +142,8 @@ class Schema:
             )
         for name, weight in self.weights.items():
             is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
-            if name not in self.released or not is_number or not 0 < weight < math.inf:
+            is_published = name in self.released or not (self.released or name in self.sensitive)
+            if not is_published or not is_number or not 0 < weight < math.inf:
                 raise InvalidInput(
                     f"weights must be positive numbers of released columns; that of {name!r} is "
                     "not. Leave out a column that does not matter."

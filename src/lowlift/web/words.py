@@ -9,6 +9,7 @@ from lowlift.errors import LowliftError
 #: What to do about an error, by the keys of `lowlift.errors.ADVICE`.
 ADVICE: Mapping[str, str] = {
     "bins": "Write them under its name, such as {example}; other forms: {forms}.",
+    "cells": "Or publish rows by the command line: lowlift sanitize --cells auto.",
     "design": "Design one on a table first.",
     "https": "Start the web app with both a certificate and its key.",
     "key": "Make a new one.",

@@ -19,7 +19,6 @@ from lowlift.workflow.designing import (
     TableAudit,
     audit_counted,
     audit_table,
-    design,
     design_counted,
     guesses,
 )
@@ -32,6 +31,7 @@ from lowlift.workflow.profiles import (
     publishable,
 )
 from lowlift.workflow.reporting import report_of, report_of_curve
+from lowlift.workflow.rows import design
 from lowlift.workflow.sanitizing import Sanitized, codebook_of, publish, sanitize
 from lowlift.workflow.utility import compare_tables
 

@@ -7,16 +7,18 @@ import numpy as np
 
 from lowlift.arrays import Ints
 from lowlift.confidence import lift_intervals
-from lowlift.criteria import Criterion
+from lowlift.criteria import Criterion, criterion_on
 from lowlift.deadline import Deadline
 from lowlift.distortion.weights import channel_of
 from lowlift.encodings import Encoded
+from lowlift.joint import Joint
 from lowlift.logs import logged
 from lowlift.mechanisms.least_distortion import least_distortion
 from lowlift.release import Release
 from lowlift.tables import Column, Counts, Schema, Table
 from lowlift.tables.cells import Learnt, learn
 from lowlift.tables.schema import ROWS
+from lowlift.wording import counted
 from lowlift.workflow.choices import Chosen
 from lowlift.workflow.columns import count, joint_of, per_column
 from lowlift.workflow.designing import Design, designed
@@ -25,10 +27,13 @@ from lowlift.workflow.parts import broken, refine, spread
 #: Exact audits of parts, each with fewer parts than the one before.
 _MOST_AUDITS = 8
 
+#: Information about the cell, relative to its entropy, below which there is none.
+_NOTHING = 1e-9
+
 
 @logged("design", lambda found: designed(found[0]))
 def design_cells(
-    table: Table, asked: Schema, criterion: Criterion, time_limit: float = 60.0
+    table: Table, asked: Schema, criterion: Criterion, time_limit: float = 60.0, why: str = ""
 ) -> tuple[Design, Counts]:
     """Learn cells of the released columns, and design the release that changes rows least.
 
@@ -50,6 +55,7 @@ def design_cells(
         deadline=deadline,
     )
     joint, counts = count(table, asked, learnt.column)
+    criterion = criterion_on(criterion, joint)
     here = np.array(joint.x_labels, np.int64)  # cells that some row is in
     distances = learnt.cells.distances[np.ix_(here, here)]
     release = least_distortion(joint, criterion, distances, time_limit=max(deadline.left, 0.0))
@@ -57,16 +63,39 @@ def design_cells(
     if found is not None:
         release, counts = found
     origin = release.joint.origin
-    reason = f"{joint.n_x:,} cells of {len(asked.released)} columns: rows are published"
+    reason = f"{why or 'asked for'}: rows are published, from {counted(joint.n_x, 'cell')}"
     channel = release.channel
     made = Design(
         release.audit,
         per_column(release.joint, channel, criterion, origin.sensitive),
         lift_intervals(release.joint, channel),
+        (*_cautions(joint, release, asked.min_rows), *map(_identifies, learnt.unique)),
         chosen=Chosen("least-distortion", reason),
         encoded=Encoded(asked.encoding or ROWS, release),
     )
     return made, counts
+
+
+def _cautions(joint: Joint, release: Release, min_rows: int) -> tuple[str, ...]:
+    """Say so where what is published depends on no row: nothing but the law of the table is."""
+    if joint.n_x == 1:
+        why = f"all rows are in one cell, as cells have at least {min_rows} rows each"
+    elif release.audit.nmi < _NOTHING:
+        why = f"{release.criterion} allows no more"
+    else:
+        return ()
+    line = (
+        f"nothing but the law of the table is published: {why}. Each published row is drawn from "
+        "all rows, whichever row it replaces."
+    )
+    return (line,)
+
+
+def _identifies(name: str) -> str:
+    return (
+        f"{name!r} is nearly unique, so it identifies people: its values are published as they "
+        "are. Leave it out."
+    )
 
 
 def _refined(

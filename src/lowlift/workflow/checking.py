@@ -360,6 +360,12 @@ def audit_releases(files: Sequence[str]) -> tuple[list[Release], Together]:
     first = releases[0].joint
     for file, release in zip(files[1:], releases[1:], strict=True):
         if not _is_same_table(release, releases[0]):
+            if release.origin is not None and release.origin.cells is not None:
+                raise InvalidInput(
+                    f"{Path(file).name} publishes rows from cells of its own, so that no verdict "
+                    f"on it together with {Path(files[0]).name} is possible. Publish once, with "
+                    "all columns."
+                )
             raise InvalidInput(
                 f"{Path(file).name} must be of the table and columns of {Path(files[0]).name}; "
                 "it is not. Releases of other columns can be audited together only on the table: "

@@ -10,6 +10,7 @@ from lowlift.arguments import check_choice
 from lowlift.criteria import ALIP, LDP, LIP, AlphaLift, Chi2Lift, Criterion, L1Lift, MaxLift
 from lowlift.errors import InvalidInput
 from lowlift.joint import Joint
+from lowlift.mechanisms.least_distortion import least_distortion
 from lowlift.mechanisms.merging import subset_merging
 from lowlift.mechanisms.optimal_merging import PROVEN_SYMBOLS, optimal_merging
 from lowlift.mechanisms.random_response import random_response
@@ -28,11 +29,17 @@ MECHANISMS = (
     "optimal-merging",
     "random-response",
     "subset-random-response",
+    "least-distortion",
 )
 
 #: Cells |S| |X| up to which a mechanism answers in a minute or so.
 _MOST_CELLS: Mapping[str, int] = MappingProxyType(
-    {"random-response": 20_000, "subset-random-response": 50_000, "optimal-merging": 100_000}
+    {
+        "random-response": 20_000,
+        "subset-random-response": 50_000,
+        "optimal-merging": 100_000,
+        "least-distortion": 20_000,
+    }
 )
 #: Symbols up to which it does where S has two values.
 _MOST_OF_TWO = 200_000
@@ -131,7 +138,8 @@ def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
         if joint.n_x > _MOST_OF_TWO:
             raise InvalidInput(
                 f"this table has {size}; the optimum takes up to {_MOST_OF_TWO:,}. "
-                "Use wider bins or fewer columns."
+                "Use wider bins or fewer columns.",
+                advice="cells",
             )
         is_auto, reason = name == "auto", f"{size}: small enough for the optimum"
         return Chosen("random-response", reason if is_auto else "asked for", is_auto)
@@ -164,7 +172,8 @@ def _refuse_hours(size: str, seconds: float) -> None:
     if seconds > _MERGING_SECONDS:
         raise InvalidInput(
             f"this table has {size}: merging them would take about {seconds / 60:,.0f} minutes. "
-            "Use wider bins or fewer columns."
+            "Use wider bins or fewer columns.",
+            advice="cells",
         )
 
 
@@ -190,5 +199,6 @@ def released_by(
             random_response, time_limit=time_limit, progress=progress
         ),
         "subset-random-response": functools.partial(subset_random_response, time_limit=time_limit),
+        "least-distortion": functools.partial(least_distortion, time_limit=time_limit),
     }
     return run[chosen.name](joint, criterion)

@@ -49,6 +49,11 @@ def columns_of(source: Any, *, engine: str | None = None) -> tuple[int, tuple[Fo
 def count_table(source: Any, asked: Schema, *, engine: str | None = None) -> tuple[Joint, Origin]:
     """Open the table and count S by X in it; the joint carries the columns as they were found."""
     check_instance(asked, Schema, "schema")
+    if asked.cells is not None:
+        raise InvalidInput(
+            "cells are for publishing rows (sanitize, design); columns as they are have none. "
+            "Declare bins for numbers instead."
+        )
     with open_table(source, engine) as table:
         joint = count(table, asked)[0]
         return joint, joint.origin

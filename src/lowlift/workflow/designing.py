@@ -48,6 +48,8 @@ class Design(TableAudit):
 
     chosen: Chosen
     encoded: Encoded
+    #: Columns that are not published as none was named: each with the reason.
+    left_out: tuple[tuple[str, str], ...] = ()
 
     @property
     def release(self) -> Release:
@@ -84,38 +86,6 @@ def audit_counted(joint: Joint, spec: Origin, criterion: Criterion) -> TableAudi
         per_column(joint, channel, criterion, spec.sensitive),
         lift_intervals(joint, channel),
         cautions(joint, spec.sensitive, spec.released),
-    )
-
-
-def design(
-    source: Any,
-    asked: Schema,
-    criterion: Criterion,
-    *,
-    mechanism: str = "auto",
-    encoding: str | None = None,
-    time_limit: float = 60.0,
-    engine: str | None = None,
-    progress: Progress | None = None,
-) -> Design:
-    """Count the table and return a release of its columns that satisfies the criterion.
-
-    Raises
-    ------
-    InvalidInput
-        For columns, sizes, mechanisms or encodings that do not fit.
-    BoundViolated
-        When the encoding breaks the bound.
-    """
-    joint, spec = count_table(source, asked, engine=engine)
-    return design_counted(
-        joint,
-        spec,
-        criterion,
-        mechanism=mechanism,
-        encoding=encoding,
-        time_limit=time_limit,
-        progress=progress,
     )
 
 

@@ -11,7 +11,7 @@ from lowlift.estimation.groups import Counted, Total, group_estimate, marginal
 from lowlift.joint import Label
 from lowlift.tables import Column, OutputColumn, Quantiles, Table, open_table, read_back
 from lowlift.tables.bins import as_bins_by_name
-from lowlift.tables.schema import ROWS, column_names
+from lowlift.tables.schema import COLUMNS, OF_CELLS, column_names
 
 #: Groups to accept.
 _MOST_GROUPS = 100_000
@@ -50,7 +50,7 @@ def estimate_table(
         For files that do not fit together.
     """
     codebook = _read(codebook_file)
-    if codebook.encoding == ROWS:
+    if codebook.encoding in OF_CELLS:
         raise InvalidInput(
             "published rows are estimated by groups: name columns to group by, or numbers to "
             "average."
@@ -121,10 +121,15 @@ def estimate_groups(
         kinds = {str(part["name"]): str(part["kind"]) for part in codebook.columns or ()}
     except KeyError as error:
         raise InvalidInput("the codebook's columns need a name and a kind.") from error
+    if codebook.encoding == COLUMNS and len({*groups, *means}) > 1:
+        raise InvalidInput(
+            "columns that were drawn one by one are estimated one by one: what they had in common "
+            "inside a cell is gone. Name one column, or publish rows."
+        )
     for name in (*groups, *means):
-        if name not in kinds and codebook.encoding in {ROWS, "values"}:
+        if name not in kinds and codebook.encoding in {*OF_CELLS, "values"}:
             raise InvalidInput(f"column {name!r} must be one that was published; it is not.")
-    if codebook.encoding != ROWS:
+    if codebook.encoding not in OF_CELLS:
         return _marginal(published, codebook, groups, means, bins, level, is_population, engine)
     for name in means:
         if kinds[name] not in {"integer", "real"}:

@@ -19,6 +19,8 @@ from lowlift.release import Release
 
 #: Cells of which fewer rows stay are not split.
 _LEAST_STAY = 0.05
+#: Parts in all, about: engines find them by as many conditions in one query.
+_MOST_PARTS = 2000
 #: How far parts keep away from the bound, in nats: rounding to integers needs room.
 _MARGIN = 1e-6
 
@@ -51,7 +53,7 @@ def refine(
     joint = release.joint
     stay, come = _flows(release)
     place = {label: x for x, label in enumerate(joint.x_labels)}
-    parts = []
+    parts, most = [], max(1, _MOST_PARTS // cells.tree.size)
     for cell in range(cells.tree.size):
         rows = np.flatnonzero(cells.of == cell)
         x = place.get(cell)
@@ -61,7 +63,7 @@ def refine(
             check = _Check(sensitive, joint, release.criterion, float(stay[x]), come[:, x])
             least = min_rows
         nodes = Nodes(cells.splitter, rows, least, check)
-        nodes.grow(len(rows) + 1, deadline)
+        nodes.grow(most, deadline)
         parts.append(nodes)
     found = cells_of(cells.splitter, parts, cells.tree)
     parent = np.zeros(found.tree.size, np.int64)

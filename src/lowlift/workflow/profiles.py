@@ -295,15 +295,64 @@ def profile_table(
     table: Table, sensitive: Sequence[str], bins: Mapping[str, Any] | None = None
 ) -> TableProfile:
     """Do the same with an open table; all of its columns are held (`Table.hold`)."""
+    _check_size(table, sensitive)
+    return _Look(table, tuple(sensitive), bins or {}).profile()
+
+
+def flagged(
+    table: Table, sensitive: Sequence[str], released: Sequence[str] = ()
+) -> tuple[ColumnProfile, ...]:
+    """Return columns with what their own counts tell: those released, or all but S.
+
+    One pass over the columns; nothing of S is counted.
+    """
+    if not released:
+        _check_size(table, sensitive)
+    names = released or [name for name in table.kinds if name not in sensitive]
+    table.hold((*sensitive, *names))
+    found: dict[str, Summary] = table.profiling().summaries(
+        [name for name in names if table.kinds[name] != "other"]
+    )
+    return tuple(
+        ColumnProfile(
+            name,
+            table.kinds[name],
+            found[name].different if name in found else None,
+            1 - found[name].present / table.rows if name in found else None,
+            flags=tuple(_flags(table.kinds[name], found.get(name), table.rows)),
+        )
+        for name in names
+    )
+
+
+def _check_size(table: Table, sensitive: Sequence[str]) -> None:
     for name in sensitive:
         table.check_name(name)
     if len(table.kinds) > _MOST_COLUMNS:
         raise InvalidInput(
             f"a table must have at most {_MOST_COLUMNS:,} columns to be looked at; this one has "
-            f"{len(table.kinds):,}. Use a part of it."
+            f"{len(table.kinds):,}. Use a part of it, or name the columns to publish."
         )
     table.hold(table.kinds)
-    return _Look(table, tuple(sensitive), bins or {}).profile()
+
+
+def _flags(kind: str, found: "Summary | None", rows: int) -> list[str]:
+    """Return what a column's own counts tell of it."""
+    if found is None:
+        return ["not-counted"]
+    share = found.different / max(found.present, 1)
+    if found.different + (found.present < rows) <= 1:
+        return ["constant"]
+    if kind in {"date", "timestamp"}:
+        return ["date"]
+    if kind == "uuid":
+        return ["identifier"]
+    is_many = found.different > _FEW_IDS
+    if kind == "text" and is_many and found.spaces >= _SPACES and share > _MANY_SENTENCES:
+        return ["identifier", "free-text"]
+    is_whole = kind == "integer" or (kind == "real" and found.fractional == 0)
+    limit = _MANY_TEXTS if kind == "text" else _MANY_NUMBERS if is_whole else math.inf
+    return ["identifier"] if is_many and share > limit else []
 
 
 class _Look:
@@ -410,25 +459,8 @@ class _Look:
         )
 
     def _flags(self, name: str) -> list[str]:
-        """Return what a column's own counts tell of it."""
-        kind = self.table.kinds[name]
-        if kind == "other":
-            return ["not-counted"]
-        found = self.summaries[name]
-        share = found.different / max(found.present, 1)
-        if found.different + (found.present < self.rows) <= 1:
-            return ["constant"]
-        if kind in {"date", "timestamp"}:
-            return ["date"]
-        if kind == "uuid":
-            return ["identifier"]
-        is_many = found.different > _FEW_IDS
-        if kind == "text" and is_many and found.spaces >= _SPACES and share > _MANY_SENTENCES:
-            return ["identifier", "free-text"]
-        is_whole = kind == "integer" or (kind == "real" and found.fractional == 0)
-        limit = _MANY_TEXTS if kind == "text" else _MANY_NUMBERS if is_whole else math.inf
-        is_binned = name in self.binned
-        return ["identifier"] if is_many and share > limit and not is_binned else []
+        found = _flags(self.table.kinds[name], self.summaries.get(name), self.rows)
+        return [] if found == ["identifier"] and name in self.binned else found
 
     def _column(
         self,

@@ -16,7 +16,7 @@ from lowlift.joint import Joint
 from lowlift.receipts import Receipt
 from lowlift.release import Release
 from lowlift.report import Point, Report
-from lowlift.tables.schema import ROWS
+from lowlift.tables.schema import OF_CELLS
 from lowlift.workflow.columns import per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit
@@ -78,7 +78,7 @@ def report_of(
     if receipt is not None:
         _refuse_other(receipt, encoded)
         facts["publication"] = receipt
-    is_rows = encoded is not None and encoded.name == ROWS
+    is_rows = encoded is not None and encoded.name in OF_CELLS
     if isinstance(found, Sanitized) and is_rows and analysis is None:
         analysis = found.utility() if found.source is not None else None
     if points is None:  # merging cells is no alternative to rows

@@ -16,13 +16,12 @@ from lowlift.release import Release, release_card
 from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.columns import cells_in
 from lowlift.tables.formulas import formula_warnings
-from lowlift.tables.schema import ROWS
+from lowlift.tables.schema import OF_CELLS
 from lowlift.workflow.applying import Options, drawn
-from lowlift.workflow.cells import design_cells
 from lowlift.workflow.checking import Verification, verify_written
 from lowlift.workflow.choices import Progress
-from lowlift.workflow.columns import count
-from lowlift.workflow.designing import Design, design_counted
+from lowlift.workflow.designing import Design
+from lowlift.workflow.rows import design_table
 from lowlift.workflow.transaction import Content, commit, drafts
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Sanitized:
         """
         from lowlift.workflow.utility import compare_tables
 
-        if self.design.encoded.name != ROWS:
+        if self.design.encoded.name not in OF_CELLS:
             raise InvalidInput(
                 "utility is told of published rows; this release publishes "
                 f"{self.design.encoded.name}. Use cells, or lowlift.compare for any two tables."
@@ -144,6 +143,7 @@ def sanitize(
     *,
     mechanism: str = "auto",
     encoding: str | None = None,
+    default: str | None = None,
     round_to: float | None = None,
     time_limit: float = 60.0,
     engine: str | None = None,
@@ -155,7 +155,8 @@ def sanitize(
 
     Beside the output: its receipt, the release (confidential) and the codebook (public). Without a
     target the safe table is a frame of the kind that came in, and nothing is written. `warn` is
-    told each of `Sanitized.warnings` before anything is drawn.
+    told each of `Sanitized.warnings` before anything is drawn, those of the codebook only where it
+    is written. `default` is the encoding of symbols when none is asked for.
 
     Guarantee
         The table, the release, the codebook and the receipt are all there and verified, or none is.
@@ -171,22 +172,20 @@ def sanitize(
     if target is not None:
         refuse_existing(*_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
-        if asked.cells is not None:
-            made, counts = design_cells(table, asked, criterion, time_limit)
-            safe = _publish(table, made, target, options, counts, round_to, apply_progress, warn)
-            return replace(safe, source=source, engine=engine)
-        options.hold(table, (*asked.sensitive, *asked.released))
-        joint, counts = count(table, asked)
-        made = design_counted(
-            joint,
-            joint.origin,
+        made, counts = design_table(
+            table,
+            asked,
             criterion,
             mechanism=mechanism,
             encoding=encoding,
+            default=default,
             time_limit=time_limit,
             progress=design_progress,
+            options=options,
         )
-        return _publish(table, made, target, options, counts, round_to, apply_progress, warn)
+        safe = _publish(table, made, target, options, counts, round_to, apply_progress, warn)
+        is_rows = made.encoded.name in OF_CELLS  # which are compared with their source
+        return replace(safe, source=source, engine=engine) if is_rows else safe
 
 
 def publish(
@@ -228,7 +227,7 @@ def _publish(
     book, files = codebook_of(made, round_to), {} if target is None else _beside(target)
     formulas = () if target is None else formula_warnings(made.encoded.columns, target)
     warnings = (*made.warnings, *formulas, *book.warnings)
-    for line in warnings:
+    for line in warnings if target is not None else made.warnings:
         warn(line)
     with (
         drawn(table, made.encoded, target, options, counts=counts, progress=progress) as (

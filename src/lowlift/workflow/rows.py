@@ -1,0 +1,197 @@
+"""Choose between rows and symbols for a table, and design either."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from lowlift.arguments import check_instance
+from lowlift.criteria import Criterion
+from lowlift.errors import InvalidInput
+from lowlift.tables import Counts, Schema, Table, open_table
+from lowlift.tables.schema import OF_CELLS
+from lowlift.wording import counted, joined
+from lowlift.workflow.applying import Options
+from lowlift.workflow.cells import design_cells
+from lowlift.workflow.choices import Progress
+from lowlift.workflow.columns import count
+from lowlift.workflow.designing import Design, design_counted
+from lowlift.workflow.profiles import flagged
+
+#: Up to so many columns of categories are published together, as symbols.
+_FEW_COLUMNS = 5
+#: Kinds that have no symbols without bins.
+_UNBINNED = {"integer": "number", "real": "number", "timestamp": "timestamp"}
+#: Columns that are named one by one in a sentence.
+_MOST_NAMED = 8
+_TOO_MANY = "the columns have more combinations of values than the exact mechanisms take"
+
+
+class _Rows(NamedTuple):
+    """That rows are published: of which columns, why, and which are left out."""
+
+    asked: Schema
+    why: str
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def cells_by_default(
+    sensitive: str | Sequence[str],
+    bins: Mapping[str, Any] | None,
+    encoding: str | None,
+    mechanism: str,
+) -> str | None:
+    """Return "auto" where a call that names no released column asks for nothing but rows."""
+    own = {sensitive} if isinstance(sensitive, str) else set(sensitive)
+    is_plain = encoding is None and mechanism == "auto"
+    return "auto" if is_plain and set(bins or ()) <= own else None
+
+
+def design(
+    source: Any,
+    asked: Schema,
+    criterion: Criterion,
+    *,
+    mechanism: str = "auto",
+    encoding: str | None = None,
+    time_limit: float = 60.0,
+    engine: str | None = None,
+    progress: Progress | None = None,
+) -> Design:
+    """Count the table and return a release of its columns that satisfies the criterion.
+
+    Rows are published where the schema has cells; or where neither bins, an encoding nor a
+    mechanism is asked for and there are many columns, numbers without bins, or too many symbols.
+
+    Raises
+    ------
+    InvalidInput
+        For columns, sizes, mechanisms or encodings that do not fit.
+    BoundViolated
+        When the encoding breaks the bound.
+    """
+    check_instance(asked, Schema, "schema")
+    with open_table(source, engine) as table:
+        return design_table(
+            table,
+            asked,
+            criterion,
+            mechanism=mechanism,
+            encoding=encoding,
+            time_limit=time_limit,
+            progress=progress,
+        )[0]
+
+
+def design_table(
+    table: Table,
+    asked: Schema,
+    criterion: Criterion,
+    *,
+    mechanism: str = "auto",
+    encoding: str | None = None,
+    default: str | None = None,
+    time_limit: float = 60.0,
+    progress: Progress | None = None,
+    options: Options | None = None,
+) -> tuple[Design, Counts]:
+    """Do the same with an open table; return the counts too, with missing values as values.
+
+    Parameters
+    ----------
+    default
+        The encoding of symbols when none is asked for; None chooses by the release.
+    options
+        How it will be published: rows go without a key, kept columns and a kept order.
+    """
+    options = options or Options()
+    rows = _asked_rows(table, asked, mechanism, encoding)
+    may_be_rows = _is_plain(asked, criterion, mechanism, encoding) and not options.is_by_row
+    if rows is None and may_be_rows and (why := _reason(table, asked)):
+        rows = _Rows(replace(asked, cells="auto"), why)
+    if rows is None:
+        options.hold(table, (*asked.sensitive, *asked.released))
+        try:
+            joint, counts = count(table, asked)
+            made = design_counted(
+                joint,
+                joint.origin,
+                criterion,
+                mechanism=mechanism,
+                encoding=encoding or asked.encoding or default,
+                time_limit=time_limit,
+                progress=progress,
+            )
+        except InvalidInput as error:
+            if not may_be_rows or error.advice != "cells" or _has_identifiers(table, asked):
+                raise
+            rows = _Rows(replace(asked, cells="auto"), _TOO_MANY)
+        else:
+            return made, counts
+    made, counts = design_cells(table, rows.asked, criterion, time_limit, why=rows.why)
+    warnings = (*made.warnings, *_left_out_words(rows.left_out))
+    return replace(made, warnings=warnings, left_out=rows.left_out), counts
+
+
+def _asked_rows(table: Table, asked: Schema, mechanism: str, encoding: str | None) -> _Rows | None:
+    """Return the schema that asks for rows, with its columns; None for another schema."""
+    if asked.cells is None:
+        return None
+    if mechanism not in {"auto", "least-distortion"} or encoding not in {None, *OF_CELLS}:
+        raise InvalidInput(
+            "cells publish rows by the mechanism least-distortion; another mechanism or encoding "
+            "was asked for. Leave it out, or cells."
+        )
+    if asked.released:
+        return _Rows(asked, "asked for")
+    found = flagged(table, asked.sensitive)
+    released = tuple(column.name for column in found if not column.is_withheld)
+    left_out = tuple((column.name, column.remarks) for column in found if column.is_withheld)
+    if not released:
+        raise InvalidInput(
+            f"a table must have a column to publish; of the {len(found)} beside the sensitive "
+            f"ones {len(left_out)} are identifiers or cannot be counted. Name the columns to "
+            "release."
+        )
+    words = f"{counted(len(released), 'column')}, all but S"
+    words += " and those left out" if left_out else ""
+    return _Rows(replace(asked, released=released), words, left_out)
+
+
+def _is_plain(asked: Schema, criterion: Criterion, mechanism: str, encoding: str | None) -> bool:
+    """Tell whether nothing was asked for that rows do not have."""
+    is_default = mechanism == "auto" and encoding is None and asked.encoding is None
+    is_default = is_default and asked.missing == "value" and not asked.escape_formulas
+    has_bins = bool(set(asked.bins) & set(asked.released))
+    return is_default and not has_bins and getattr(criterion, "is_convex", True)
+
+
+def _reason(table: Table, asked: Schema) -> str:
+    """Return why rows are published, where nothing was asked for; empty for symbols."""
+    for name in asked.names:
+        table.check_name(name)
+    kinds = [(name, table.kinds[name]) for name in asked.released]
+    unbinned = [(name, _UNBINNED[kind]) for name, kind in kinds if kind in _UNBINNED]
+    if unbinned:
+        name, kind = unbinned[0]
+        more = f" and {counted(len(unbinned) - 1, 'other')} have" if unbinned[1:] else " has"
+        return f"{name!r} (a {kind}){more} no bins"
+    many = len(asked.released) > _FEW_COLUMNS
+    return f"{len(asked.released)} columns have many combinations of values" if many else ""
+
+
+def _has_identifiers(table: Table, asked: Schema) -> bool:
+    """Tell whether a named column is an identifier: its rows are published only when asked for."""
+    return any(column.is_withheld for column in flagged(table, asked.sensitive, asked.released))
+
+
+def _left_out_words(left_out: Sequence[tuple[str, str]]) -> list[str]:
+    if not left_out:
+        return []
+    words = [f"{name!r} ({why})" for name, why in left_out[:_MOST_NAMED]]
+    if len(left_out) > _MOST_NAMED:
+        words.append(f"{len(left_out) - _MOST_NAMED:,} more")
+    line = (
+        f"not published: {joined(words)}. To publish such a column anyway, name all columns to "
+        "release, and it among them."
+    )
+    return [line]
