@@ -231,7 +231,7 @@ def test_refusals(safe, more, match):
 def test_tables_that_do_not_fit(safe, tmp_path):
     with pytest.raises(InvalidInput, match="must have the column"):
         ll.estimate(safe.table[["age"]], safe.codebook, by="job")
-    broken = Codebook._rows(safe.codebook.criterion, [{"kind": "text"}])
+    broken = Codebook._rows("rows", safe.codebook.criterion, [{"kind": "text"}])
     with pytest.raises(InvalidInput, match="need a name"):
         ll.estimate(safe.table, broken, by="job")
     pd.DataFrame({"age": ["SECRET", "1"]}).to_csv(tmp_path / "t.csv", index=False)

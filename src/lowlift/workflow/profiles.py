@@ -82,6 +82,9 @@ _TEXTS = frozenset({"column", "kind", "remarks"})
 class ColumnProfile:
     """One column: what it is, what it says about S alone, and on top of the others.
 
+    A number that was not measured is None, as of identifiers, constants and columns that cannot be
+    counted.
+
     Parameters
     ----------
     name, kind
@@ -108,8 +111,6 @@ class ColumnProfile:
         rows), "follows-from-sensitive" (S in fewer words).
     duplicates
         Columns with the same values, one to one.
-
-    What was not measured is None: identifiers, constants and columns that cannot be counted.
     """
 
     name: str
