@@ -870,7 +870,7 @@ def secret_cases(tmp_path):
         lambda: sanitize(table, both, ll.LIP(0.1), target, Options(keep=("id",))),
         lambda: sanitize(gappy, both, ll.LIP(0.1), target, keyed),
         lambda: design(gappy, Asked(("s",), ("x",), missing="error"), ll.LIP(0.1)),
-        lambda: design(table, Asked(("s",), ("n",)), ll.LIP(0.1)),
+        lambda: design(table, Asked(("s",), ("n",)), ll.LIP(0.1), encoding="codes"),
         lambda: design(table, Asked(("s",), ("x",), {"x": Each()}), ll.LIP(0.1)),
         lambda: design(table, Asked(("s",), ("x", "id")), ll.LIP(0.1), encoding="text"),
         lambda: design(mixed, Asked(("s",), ("x",), {"x": Each()}), ll.LIP(0.1)),

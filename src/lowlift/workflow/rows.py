@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from lowlift.arguments import check_instance
+from lowlift.arguments import check_choice, check_instance
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.tables import Counts, Schema, Table, open_table
-from lowlift.tables.schema import OF_CELLS
+from lowlift.tables.schema import ENCODINGS, OF_CELLS
 from lowlift.wording import counted, joined
 from lowlift.workflow.applying import Options
 from lowlift.workflow.cells import design_cells
-from lowlift.workflow.choices import Progress
+from lowlift.workflow.choices import MECHANISMS, Progress
 from lowlift.workflow.columns import count
 from lowlift.workflow.designing import Design, design_counted
 from lowlift.workflow.profiles import flagged
@@ -104,6 +104,9 @@ def design_table(
         How it will be published: rows go without a key, kept columns and a kept order.
     """
     options = options or Options()
+    check_choice(mechanism, "mechanism", MECHANISMS)
+    if encoding is not None:
+        check_choice(encoding, "encoding", (*ENCODINGS, *OF_CELLS))
     rows = _asked_rows(table, asked, mechanism, encoding)
     may_be_rows = _is_plain(asked, criterion, mechanism, encoding) and not options.is_by_row
     if rows is None and may_be_rows and (why := _reason(table, asked)):
