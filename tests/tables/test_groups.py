@@ -17,7 +17,7 @@ PAYS = [1.5, NAN, 3.25, 2.5, 4.0, NULL, 1.0, 2.0]
 def test_groups_and_means(store):
     table = store.put({"job": ("text", JOBS), "age": ("integer", AGES), "pay": ("real", PAYS)})
     kinds = {"job": "text", "age": "integer", "pay": "real"}
-    book = Codebook._rows(ll.LIP(0.5), [{"name": n, "kind": k} for n, k in kinds.items()])
+    book = Codebook._rows("rows", ll.LIP(0.5), [{"name": n, "kind": k} for n, k in kinds.items()])
     asked = {"by": ["job", "age"], "bins": {"age": "40"}, "mean": "pay", "engine": store.engine}
     found = ll.estimate(table, book, **asked)
     labels = {"< 40": lambda age: age < 40, ">= 40": lambda age: age >= 40}
