@@ -296,7 +296,7 @@ def test_measures_are_those_of_the_package(shape):
                 (-order, measures.alpha_lift_inverse),
             ):
                 expected = measure(joint, channel, alpha) ** alpha
-                found = cases._means(partial(cases.power, exponent=exponent))[k]
+                found = cases.means(partial(cases.power, exponent=exponent))[k]
                 found = found[cases.weights[k].any(axis=0)]
                 np.testing.assert_allclose(found, expected, rtol=1e-10)
                 np.testing.assert_allclose(cases.powers(exponent)[k], expected.max(), rtol=1e-10)
@@ -350,7 +350,7 @@ def test_enclosures_hold_what_mpmath_finds(shape):
                     mp.fsum(p * v ** (side * order) for p, v in zip(p_s, l_s, strict=True))
                     for l_s in lifts
                 ]
-                of_outputs = case._means(partial(case.power, exponent=side * alpha))[0]
+                of_outputs = case.means(partial(case.power, exponent=side * alpha))[0]
                 for ends, mean in zip(of_outputs, means, strict=True):
                     between(ends, mean)
                 between(case.powers(side * alpha)[0], max(means))
