@@ -22,7 +22,7 @@ import inputs
 import vertices
 
 import lowlift as ll
-from lowlift.solver.classes import Classes
+from lowlift._solver.classes import Classes
 
 JOINTS: dict[str, Callable[..., ll.Joint]] = {
     "random": lambda n_x, n_s, seed: ll.Joint.random(n_s, n_x, seed=seed),

@@ -61,7 +61,7 @@ def write_table(path: Path, n_x: int, n_s: int, rows: int = 40_000) -> None:
 @contextmanager
 def served(table: Path) -> Iterator[str]:
     """Run the server; give the link that opens it."""
-    command = [sys.executable, "-m", "lowlift.cli", "web", str(table), "--no-browser"]
+    command = [sys.executable, "-m", "lowlift._cli", "web", str(table), "--no-browser"]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -135,7 +135,7 @@ def publication(page: Page, address: str, repeat: int) -> list[float]:
 
 def report_by_command(folder: Path, table: Path, repeat: int) -> list[float]:
     """Make the report of a release, from the start of Python to the end."""
-    lowlift = [sys.executable, "-m", "lowlift.cli"]
+    lowlift = [sys.executable, "-m", "lowlift._cli"]
     safe = folder / "safe.csv"
     columns = ["-s", "s", "-x", "x", "--criterion", "alip", "--lower", "1", "--upper", "1"]
     command = [*lowlift, "sanitize", str(table), *columns, "-o", str(safe)]

@@ -7,7 +7,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE), str(HERE.parent / "src")]
 
-from lowlift.version import __version__  # noqa: E402 (found by the line above)
+from lowlift._version import __version__  # noqa: E402 (found by the line above)
 
 project = "lowlift"
 author = "The lowlift developers"
@@ -35,7 +35,7 @@ nitpick_ignore_regex = [
     ("py:class", r"contextlib\..*"),
     (
         "py:class",
-        "(ndarray|float64|int64|bool_?|str_|object_|uint64|void|Floats|Ints|Bools|Label|Seed|Progress|Mechanism|Engine|Target|Profiling|lowlift.workflow.transaction.Content|lowlift.distortion.proof.Proof|lowlift.tables.cells.CellBins)",
+        "(ndarray|float64|int64|bool_?|str_|object_|uint64|void|Floats|Ints|Bools|Label|Seed|Progress|Mechanism|Engine|Target|Profiling|lowlift.workflow.transaction.Content|lowlift._distortion.proof.Proof|lowlift.tables.cells.CellBins)",
     ),
     ("py:obj", r"[a-z_]\w*"),
 ]

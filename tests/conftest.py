@@ -58,7 +58,7 @@ class Ran(NamedTuple):
 @pytest.fixture
 def lowlift(monkeypatch, capsys, tmp_path):
     """Run a command in this process, in the test's folder."""
-    from lowlift.cli import main
+    from lowlift._cli import main
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")

@@ -10,7 +10,7 @@ import pytest
 
 import lowlift as ll
 from lowlift import errors, workflow
-from lowlift.cli import words as cli
+from lowlift._cli import words as cli
 from lowlift.errors import LowliftError
 from lowlift.web import words as web
 

@@ -8,9 +8,23 @@ True
 """
 
 from lowlift import datasets, errors, measures
-from lowlift.audit import Audit, audit, high_risk
-from lowlift.certificates import Certificate, verify_certificate
-from lowlift.channel import Channel
+from lowlift._audit import Audit, audit, high_risk
+from lowlift._certificates import Certificate, verify_certificate
+from lowlift._channel import Channel
+from lowlift._distortion.certificate import DistortionCertificate
+from lowlift._draw import draw
+from lowlift._joint import Joint
+from lowlift._mechanisms.least_distortion import least_distortion
+from lowlift._mechanisms.merging import subset_merging
+from lowlift._mechanisms.optimal_merging import optimal_merging
+from lowlift._mechanisms.random_response import random_response
+from lowlift._mechanisms.subset_random_response import subset_random_response
+from lowlift._mechanisms.watchdog import watchdog
+from lowlift._partition import Partition
+from lowlift._release import Release
+from lowlift._sweeps import Tradeoff, tradeoff
+from lowlift._verbs import audit_table, columns, compare, estimate, sanitize, verify
+from lowlift._version import __version__ as __version__
 from lowlift.criteria import (
     ALIP,
     LDP,
@@ -22,8 +36,6 @@ from lowlift.criteria import (
     L1Lift,
     MaxLift,
 )
-from lowlift.distortion.certificate import DistortionCertificate
-from lowlift.draw import draw
 from lowlift.errors import (
     BoundViolated,
     Infeasible,
@@ -33,19 +45,7 @@ from lowlift.errors import (
     MissingExtra,
     SolverFailed,
 )
-from lowlift.joint import Joint
-from lowlift.mechanisms.least_distortion import least_distortion
-from lowlift.mechanisms.merging import subset_merging
-from lowlift.mechanisms.optimal_merging import optimal_merging
-from lowlift.mechanisms.random_response import random_response
-from lowlift.mechanisms.subset_random_response import subset_random_response
-from lowlift.mechanisms.watchdog import watchdog
-from lowlift.partition import Partition
-from lowlift.release import Release
-from lowlift.sweeps import Tradeoff, tradeoff
 from lowlift.tables import Schema, read_joint
-from lowlift.verbs import audit_table, columns, compare, estimate, sanitize, verify
-from lowlift.version import __version__ as __version__
 
 __all__ = [
     "ALIP",

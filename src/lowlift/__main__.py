@@ -1,6 +1,6 @@
 """``python -m lowlift`` is ``lowlift``."""
 
-from lowlift.cli import main
+from lowlift._cli import main
 
 if __name__ == "__main__":
     main()

@@ -15,14 +15,14 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from lowlift.channel import Channel
+from lowlift._channel import Channel
+from lowlift._exposure import ends_of, exposed, is_by_blocks
+from lowlift._files import read_json, refusing_damage, write_text
+from lowlift._guarantees import guarantee_of
+from lowlift._joint import Joint, Label, check_labels
 from lowlift.criteria import BuiltIn, from_dict, to_dict
 from lowlift.encodings import Encoded, is_deterministic
 from lowlift.errors import InvalidInput
-from lowlift.exposure import ends_of, exposed, is_by_blocks
-from lowlift.files import read_json, refusing_damage, write_text
-from lowlift.guarantees import guarantee_of
-from lowlift.joint import Joint, Label, check_labels
 from lowlift.tables.schema import OF_CELLS
 
 __all__ = ["Codebook", "is_by_blocks"]
@@ -99,7 +99,7 @@ class Codebook:
         --------
         >>> from lowlift.criteria import MaxLift
         >>> from lowlift.encodings import encode
-        >>> from lowlift.release import Release
+        >>> from lowlift._release import Release
         >>> joint = Joint.from_counts([[1, 2, 40], [2, 1, 40]], x_labels="abc")
         >>> merged = Release.of(joint, Channel.from_blocks(joint, [[0, 1], [2]]), MaxLift(0.0))
         >>> book = Codebook.of(encode(merged, "groups"))

@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.arrays import Floats
-from lowlift.audit import Judged
-from lowlift.channel import Channel
+from lowlift._arrays import Floats
+from lowlift._audit import Judged
+from lowlift._channel import Channel
+from lowlift._joint import Joint
 from lowlift.criteria import Criterion, verdicts
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
 
 __all__ = ["MOST_OUTPUTS", "Together", "audit_together"]
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowlift.arrays import Bools, Floats
-from lowlift.audit import Leakage
-from lowlift.channel import Channel, check_pair
+from lowlift._arrays import Bools, Floats
+from lowlift._audit import Leakage
+from lowlift._channel import Channel, check_pair
+from lowlift._joint import Joint
+from lowlift._kernels.lift import log_or_minus_inf, reciprocal
 from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Criterion
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
-from lowlift.kernels.lift import log_or_minus_inf, reciprocal
 
 __all__ = ["LiftIntervals", "check_level", "clopper_pearson", "lift_intervals", "smallest_sample"]
 

@@ -4,7 +4,7 @@ import csv
 import os
 from pathlib import Path
 
-from lowlift.joint import Joint
+from lowlift._joint import Joint
 
 __all__ = ["titanic", "write_titanic"]
 

@@ -9,10 +9,10 @@ from uuid import UUID
 
 import numpy as np
 
-from lowlift.arguments import check_choice
+from lowlift._arguments import check_choice
+from lowlift._release import Release
 from lowlift.encodings import Encoded, published
 from lowlift.errors import InvalidInput
-from lowlift.release import Release
 from lowlift.tables.alias import AliasTable, alias_draw, uniform_of
 from lowlift.tables.draws import UNSEEN, Draw
 from lowlift.tables.values import symbol_reader

@@ -65,7 +65,7 @@ import lowlift.workflow as workflow
 def audit_table(*_, **__):
     raise KeyError("a data value")
 workflow.audit_table = audit_table
-from lowlift.cli import main
+from lowlift._cli import main
 sys.argv[0] = "lowlift"
 main()
 """
@@ -85,7 +85,7 @@ def test_our_own_fault_exits_70_and_asks_for_a_report_without_data(folder, debug
     )
     assert (found.returncode, found.stdout) == (70, "")
     line, _, rest = found.stderr.partition("\n")
-    assert line.startswith("lowlift: an error in lowlift itself: KeyError at lowlift.cli.tables:")
+    assert line.startswith("lowlift: an error in lowlift itself: KeyError at lowlift._cli.tables:")
     assert "Please report this line" in line
     assert "data value" not in line
     assert ("Traceback" in rest) == bool(debug)
@@ -113,7 +113,7 @@ def test_a_reader_that_leaves_is_141(folder, arguments):
 #: Sends itself a signal while long work runs in a library.
 AT_WORK = """
 import os, signal, sys, threading
-from lowlift.cli.exits import run
+from lowlift._cli.exits import run
 
 def signal_soon():
     number = getattr(signal, sys.argv[2])
@@ -225,7 +225,7 @@ def test_a_signal_that_the_parent_ignores_stays_ignored():
     code = (
         "import os, signal, sys\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from lowlift.cli.exits import run\n"
+        "from lowlift._cli.exits import run\n"
         "sys.exit(run(lambda: os.kill(os.getpid(), signal.SIGHUP)))"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

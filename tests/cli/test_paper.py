@@ -12,7 +12,7 @@ import pytest
 
 import lowlift as ll
 
-COMMAND = [sys.executable, "-m", "lowlift.cli"]
+COMMAND = [sys.executable, "-m", "lowlift._cli"]
 # Warnings are errors there as well; a plain terminal makes help the same everywhere.
 ENVIRONMENT = os.environ | {"PYTHONWARNINGS": "error", "COLUMNS": "100", "NO_COLOR": "1"}
 TINY = ("--quick", "--joints", "2")

@@ -6,8 +6,8 @@ import re
 import pytest
 
 import lowlift as ll
-from lowlift.cli import screens
-from lowlift.explanations import TOPICS, page
+from lowlift._cli import screens
+from lowlift._explanations import TOPICS, page
 from people import rows_of, write_csv
 
 

@@ -21,7 +21,7 @@ import pytest
 import typer
 
 import lowlift as ll
-from lowlift.cli.app import app
+from lowlift._cli.app import app
 from lowlift.workflow import Asked, design
 from people import (
     COUNTS,
@@ -38,7 +38,7 @@ from people import (
     write_people,
 )
 
-COMMAND = [sys.executable, "-m", "lowlift.cli"]
+COMMAND = [sys.executable, "-m", "lowlift._cli"]
 ENVIRONMENT = os.environ | {"PYTHONWARNINGS": "error", "COLUMNS": "200", "NO_COLOR": "1"}
 S_X = ("-s", "disease", "-x", "ward")
 BOUND = ("--criterion", "lip", "--epsilon", "0.4")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from lowlift.cli.app import app
+from lowlift._cli.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "howto"

@@ -26,7 +26,7 @@ MODULES = [
     "lowlift.errors",
     "lowlift.estimation",
     "lowlift.figures",
-    "lowlift.guarantees",
+    "lowlift._guarantees",
     "lowlift.measures",
     "lowlift.paper",
     "lowlift.records",

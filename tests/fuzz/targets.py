@@ -20,9 +20,9 @@ from pathlib import Path
 import lowlift as ll
 from fuzz.mutation import changed_bytes, changed_json
 from fuzz.seeds import MARKER, PUBLISHED, TABLES, documents, texts
+from lowlift._receipts import receipt_path
 from lowlift.codebook import Codebook
 from lowlift.errors import LowliftError
-from lowlift.receipts import receipt_path
 from lowlift.tables import Column, Each, Edges, Width, open_table, parse_bins
 from lowlift.tables.bins import bins_from_dict
 from lowlift.tables.sources import PostgresTable, parse_source, split_name

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowlift.kernels.compilation import prepare
+from lowlift._kernels.compilation import prepare
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from lowlift.kernels import lp
+from lowlift._kernels import lp
 
 
 def fractions(array):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from kernels.polytopes import Program, random_posteriors, value, vertices
-from lowlift.kernels import branch_and_bound, lp, underestimates
+from lowlift._kernels import branch_and_bound, lp, underestimates
 
 #: From less than the rounding of a value, so that no point looks as if it were below the cut.
 OFF = (1e-16, 3e-16, 1e-15, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7, 1e-5, 1e-3, 0.05, 0.5)

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from lowlift.kernels import lift
+from lowlift._kernels import lift
 
 SIZES = [1.0, 1e-12, 1e-200, 1e150]
 

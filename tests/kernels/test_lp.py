@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from kernels.polytopes import Program, dual_value, fractions, least_cost, net_costs
-from lowlift.kernels import lp
+from lowlift._kernels import lp
 
 INF = math.inf
 #: Coarse numbers, so that ties are many and what is infeasible is so by far.

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lowlift.kernels import merging
+from lowlift._kernels import merging
 
 INF = math.inf
 BOX, LDP, L1, CHI2, ALPHA = range(5)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lowlift.kernels import partitions
+from lowlift._kernels import partitions
 
 
 def set_partitions(items):

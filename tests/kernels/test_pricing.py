@@ -18,7 +18,7 @@ from kernels.polytopes import (
     value,
     vertices,
 )
-from lowlift.kernels import lp, pricing
+from lowlift._kernels import lp, pricing
 
 
 def boxes(seed):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import lowlift as ll
+from lowlift._kernels.compilation import prepare
+from lowlift._solver.polytope import Polytope
+from lowlift._solver.proving import coordinate_bounds, information_bound, prove_floor
 from lowlift.criteria import HalfSpaces
-from lowlift.kernels.compilation import prepare
-from lowlift.solver.polytope import Polytope
-from lowlift.solver.proving import coordinate_bounds, information_bound, prove_floor
 
 JOINT = ll.Joint.random(3, 6, seed=0)
 
@@ -271,7 +271,7 @@ def test_a_tableau_with_what_is_no_number_proves_nothing_false(seed):
     rng = np.random.default_rng(seed)
     joint, pi = ll.Joint.random(3, 5, seed=seed), rng.normal(size=5)
     prepare("search")
-    from lowlift.kernels import branch_and_bound, lp
+    from lowlift._kernels import branch_and_bound, lp
 
     polytope = Polytope(joint, ll.LIP(0.3))
     v = joint.p_x

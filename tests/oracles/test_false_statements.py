@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.kernels import lp, pricing, underestimates
-from lowlift.kernels.compilation import prepare
-from lowlift.solver.polytope import Polytope
-from lowlift.solver.proving import coordinate_bounds, prove_floor
+from lowlift._kernels import lp, pricing, underestimates
+from lowlift._kernels.compilation import prepare
+from lowlift._solver.polytope import Polytope
+from lowlift._solver.proving import coordinate_bounds, prove_floor
 
 OFF = (1e-12, 1e-9, 1e-6, 1e-3)
 

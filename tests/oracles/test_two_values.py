@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import lowlift as ll
-from lowlift.solver.intervals import Interval
-from lowlift.solver.polytope import Polytope
-from lowlift.solver.proving import information_bound
+from lowlift._solver.intervals import Interval
+from lowlift._solver.polytope import Polytope
+from lowlift._solver.proving import information_bound
 
 DIGITS = 40
 

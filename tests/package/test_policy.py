@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import lowlift
-from lowlift import certificates, codebook, receipts, release_files
+from lowlift import _certificates, _receipts, _release_files, codebook
 from lowlift.codebook import Codebook
 from lowlift.workflow import verify
 
@@ -21,11 +21,16 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 PUBLIC = re.findall(r"`(lowlift(?:\.\w+)*)`", POLICY.partition("- **Python**")[2].partition(";")[0])
 FORMATS = {
-    "lowlift-release": release_files.VERSION,
+    "lowlift-release": _release_files.VERSION,
     "lowlift-codebook": codebook._VERSION,
-    certificates._FORMAT: certificates._VERSION,
-    "lowlift-receipt": receipts._VERSION,
+    _certificates._FORMAT: _certificates._VERSION,
+    "lowlift-receipt": _receipts._VERSION,
 }
+
+
+def test_modules_that_are_not_public_begin_with_an_underscore():
+    found = {path.stem for path in (ROOT / "src" / "lowlift").iterdir() if path.stem[0] != "_"}
+    assert {f"lowlift.{name}" for name in found - {"py"}} == set(PUBLIC) - {"lowlift"}
 
 
 def test_there_is_one_semantic_version():

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowlift as ll
-from lowlift.mechanisms import tightened
-from lowlift.mechanisms.tightened import tightened_merging
+from lowlift._mechanisms import tightened
+from lowlift._mechanisms.tightened import tightened_merging
 from lowlift.workflow.choices import choose, released_by
 
 #: What a search to the end may leave: the random response stops at this gap.

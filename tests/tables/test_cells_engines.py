@@ -13,8 +13,8 @@ import pytest
 from scipy import stats
 
 import lowlift as ll
-from lowlift.cells.learning import learn_cells
-from lowlift.cells.tree import Tree
+from lowlift._cells.learning import learn_cells
+from lowlift._cells.tree import Tree
 from lowlift.tables import open_table, queries
 from lowlift.tables.cells import CellBins
 from lowlift.tables.columns import Column

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import lowlift as ll
-from lowlift.cli.app import app
+from lowlift._cli.app import app
 from lowlift.errors import InvalidInput
 from lowlift.workflow import profile_columns, publishable
 

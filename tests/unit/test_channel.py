@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.channel import MAX_DENOMINATOR
+from lowlift._channel import MAX_DENOMINATOR
+from lowlift._exact import largest_remainders
 from lowlift.errors import InvalidInput, LowliftWarning
-from lowlift.exact import largest_remainders
 
 JOINT = ll.Joint.from_counts([[1, 2, 1], [3, 4, 1]], x_labels="abc")
 ARRAYS = ("offsets", "members", "member_weights", "weights")

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import lowlift as ll
+from lowlift._guarantees import guarantee_of
 from lowlift.codebook import Codebook
 from lowlift.encodings import encode
 from lowlift.errors import InvalidInput
-from lowlift.guarantees import guarantee_of
 
 INF = math.inf
 COUNTS = ll.Joint.from_counts(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import lowlift as ll
-from lowlift.kernels import compilation
+from lowlift._kernels import compilation
 
 PACKAGE = Path(ll.__file__).parent
 NOBODY = 65534
@@ -28,9 +28,9 @@ CALL = """
 import json
 import numpy as np
 import lowlift
-from lowlift.kernels.compilation import prepare
+from lowlift._kernels.compilation import prepare
 prepare("partitions")
-from lowlift.kernels.partitions import subset_sums
+from lowlift._kernels.partitions import subset_sums
 stats = subset_sums.stats
 print(json.dumps({
     "sums": subset_sums(np.ones((1, 2))).tolist(),
@@ -205,7 +205,7 @@ def test_time_for_compiling_does_not_count(monkeypatch):
         if not waited:  # as the real one, which compiles once
             waited.append(time.sleep(2))
 
-    monkeypatch.setattr("lowlift.solver.growing.prepare", prepare)
+    monkeypatch.setattr("lowlift._solver.growing.prepare", prepare)
     compilation.prepare("merging", "search")
     joint, criterion = ll.Joint.random(5, 17, seed=0), ll.ALIP.split(0.5, 0.5)
     release = ll.random_response(joint, criterion, time_limit=1.9)
@@ -222,7 +222,7 @@ class Kept(logging.Handler):
         logged.append(record.getMessage())
 logging.getLogger("lowlift").addHandler(Kept())
 logging.getLogger("lowlift").setLevel("INFO")
-from lowlift.kernels.compilation import observe, prepare
+from lowlift._kernels.compilation import observe, prepare
 with observe(lambda done, total: heard.append((done, total))):
     prepare("partitions")
     prepare("partitions")
@@ -247,8 +247,8 @@ def read_all(terminal):
 def test_the_command_line_says_so_on_a_terminal_and_nowhere_else(tmp_path):
     """A terminal of the kernel's own stands for standard error."""
     code = """
-from lowlift.cli import compiling
-from lowlift.kernels.compilation import prepare
+from lowlift._cli import compiling
+from lowlift._kernels.compilation import prepare
 with compiling.shown():
     prepare("partitions")
 """

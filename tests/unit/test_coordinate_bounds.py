@@ -4,8 +4,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 import lowlift as ll
-from lowlift.solver.polytope import Polytope
-from lowlift.solver.proving import coordinate_bounds
+from lowlift._solver.polytope import Polytope
+from lowlift._solver.proving import coordinate_bounds
 
 
 def test_bounds_of_coordinates_are_tight_where_many_symbols_tie():

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 import lowlift as ll
-from lowlift.display import MOST, card
+from lowlift._display import MOST, card
 
 EVIL = '<script>alert("x")</script>'
 ODD = "half \ud800 <b>"
@@ -134,7 +134,7 @@ def test_a_stopped_search_says_so():
 def test_a_design_that_fails_for_one_column_is_not_shown_as_kept():
     joint = joint_with(["a", "b"])
     release = ll.Release.of(joint, ll.Channel.identity(joint), ll.LIP(5.0))
-    from lowlift.release import release_card
+    from lowlift._release import release_card
 
     assert "The bound holds" in release_card(release)
     assert "The bound does not hold" in release_card(release, holds=False)

@@ -1,6 +1,5 @@
 """The law of the draw is the channel: integers against integer weights."""
 
-import importlib
 import os
 
 import numpy as np
@@ -8,10 +7,9 @@ import pytest
 from scipy import stats
 
 import lowlift as ll
+from lowlift import _draw
 from lowlift.errors import InvalidInput
 
-# `lowlift.draw` is the function; the module has to be asked for by name.
-MODULE = importlib.import_module("lowlift.draw")
 WEIGHTS = [[3, 1, 4], [0, 8, 0], [1, 6, 1], [7, 0, 1]]
 CHANNEL = ll.Channel(WEIGHTS)
 
@@ -22,7 +20,7 @@ def test_every_uniform_word_once_gives_the_weights_exactly(monkeypatch, interlea
         rows, words = np.tile(np.arange(4), 8), np.repeat(np.arange(8), 4)
     else:
         rows, words = np.repeat(np.arange(4), 8), np.tile(np.arange(8), 4)
-    monkeypatch.setattr(MODULE, "_uniform_below", lambda *_: words)
+    monkeypatch.setattr(_draw, "_uniform_below", lambda *_: words)
     out = ll.draw(CHANNEL, rows)
     table = np.zeros((4, 3), int)
     np.add.at(table, (rows, out), 1)
@@ -32,7 +30,7 @@ def test_every_uniform_word_once_gives_the_weights_exactly(monkeypatch, interlea
 def test_the_law_is_exact_at_the_largest_denominator(monkeypatch):
     channel = ll.Channel([[1, 2**48 - 1], [2**48 - 1, 1]])
     words = np.array([0, 1, 2**48 - 1, 0, 2**48 - 2, 2**48 - 1])
-    monkeypatch.setattr(MODULE, "_uniform_below", lambda *_: words)
+    monkeypatch.setattr(_draw, "_uniform_below", lambda *_: words)
     assert ll.draw(channel, [0, 0, 0, 1, 1, 1]).tolist() == [0, 1, 1, 0, 0, 1]
 
 
@@ -40,7 +38,7 @@ def test_the_law_is_exact_for_atoms_in_any_order(monkeypatch):
     joint = ll.Joint.from_counts([[1, 2], [3, 4]])
     channel = ll.Channel.from_atoms(joint, [([1, 0], [5, 2]), ([0, 1], [6, 3])], 8)
     words = np.tile(np.arange(8), 2)
-    monkeypatch.setattr(MODULE, "_uniform_below", lambda *_: words)
+    monkeypatch.setattr(_draw, "_uniform_below", lambda *_: words)
     out = ll.draw(channel, np.repeat([0, 1], 8))
     assert [int((out[:8] == y).sum()) for y in (0, 1)] == [2, 6]
     assert [int((out[8:] == y).sum()) for y in (0, 1)] == [5, 3]
@@ -50,7 +48,7 @@ def test_the_law_is_exact_for_atoms_in_any_order(monkeypatch):
 def test_uniform_words_are_the_low_bits_of_the_entropy(monkeypatch, denominator):
     words = np.array([0, 1, 2**63 + 5, 2**64 - 1, 2**48, 2**48 - 1], np.uint64)
     monkeypatch.setattr(os, "urandom", lambda size: words.tobytes()[:size])
-    found = MODULE._uniform_below(denominator, 6, None)
+    found = _draw._uniform_below(denominator, 6, None)
     assert found.tolist() == [int(word) % denominator for word in words]
     assert found.dtype == np.int64
 
@@ -85,7 +83,7 @@ def test_chunks_do_not_change_the_draw(monkeypatch, chunk):
     rows = np.random.default_rng(0).integers(0, 4, 1000)
     function = ll.Channel([[0, 1], [1, 0], [0, 1], [1, 0]])
     seeded = ll.draw(CHANNEL, rows, seed=3)
-    monkeypatch.setattr(MODULE, "_CHUNK", chunk)
+    monkeypatch.setattr(_draw, "_CHUNK", chunk)
     assert ll.draw(function, rows).tolist() == [1 - x % 2 for x in rows]
     assert (ll.draw(CHANNEL, rows, seed=3) == seeded).all()
 

@@ -7,8 +7,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from lowlift import exact
-from lowlift.exact import (
+from lowlift import _exact as exact
+from lowlift._exact import (
     MAX_BITS,
     at_most_exp,
     exp_between,

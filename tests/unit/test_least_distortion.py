@@ -14,8 +14,8 @@ from scipy.optimize import linprog
 import lowlift as ll
 from json_schema import faults
 from lowlift import schemas
-from lowlift.distortion.proof import Proof, proven_bound, rounded_outward
-from lowlift.distortion.weights import Weights
+from lowlift._distortion.proof import Proof, proven_bound, rounded_outward
+from lowlift._distortion.weights import Weights
 from oracles import rational
 from strategies import joint_of, positive_counts, tiny_probabilities
 

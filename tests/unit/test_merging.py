@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.solver import growing
-from lowlift.solver.growing import CompiledGrower, Grower, grower_for
+from lowlift._solver import growing
+from lowlift._solver.growing import CompiledGrower, Grower, grower_for
 
 INF = math.inf
 BUILT_IN = [
@@ -202,7 +202,7 @@ def test_tiny_cells_are_merged_or_allowed(criterion, tiny):
 
 
 def test_merging_needs_no_numba_for_a_criterion_of_ones_own(monkeypatch):
-    kernels = importlib.import_module("lowlift.kernels.merging")
+    kernels = importlib.import_module("lowlift._kernels.merging")
     monkeypatch.setattr(kernels, "cover", None)
     joint = ll.Joint.random(3, 6, seed=0)
     assert ll.subset_merging(joint, Plain(ll.LIP(0.3))).audit.is_satisfied

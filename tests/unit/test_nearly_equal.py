@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowlift as ll
-from lowlift.mechanisms import random_response as module
-from lowlift.solver.classes import Classes, binned
+from lowlift._mechanisms import random_response as module
+from lowlift._solver.classes import Classes, binned
 
 CRITERIA = [
     ll.LIP(0.7),

@@ -9,7 +9,7 @@ import pytest
 import lowlift as ll
 
 INF = math.inf
-MODULE = importlib.import_module("lowlift.mechanisms.optimal_merging")
+MODULE = importlib.import_module("lowlift._mechanisms.optimal_merging")
 CRITERIA = [
     ll.LIP(0.3), ll.ALIP(0.6, 0.2), ll.ALIP(0.5, INF), ll.MaxLift(0.3), ll.LDP(0.6),
     ll.L1Lift(0.2, 0.2), ll.Chi2Lift(0.3, 0.3), ll.AlphaLift(2, 0.2, 0.2),

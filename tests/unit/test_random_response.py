@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift.deadline import Deadline
-from lowlift.mechanisms import random_response as module
-from lowlift.solver import column_generation
-from lowlift.solver.master import Master
-from lowlift.solver.support import split_support
-from lowlift.solver.unit_lift import unit_lift_weights
+from lowlift._deadline import Deadline
+from lowlift._mechanisms import random_response as module
+from lowlift._solver import column_generation
+from lowlift._solver.master import Master
+from lowlift._solver.support import split_support
+from lowlift._solver.unit_lift import unit_lift_weights
 
 INF = math.inf
 POLYHEDRAL = [

@@ -6,7 +6,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowlift.rounding import at_least, at_most, ceiling, floor, percent_at_most
+from lowlift._rounding import at_least, at_most, ceiling, floor, percent_at_most
 
 POWERS = st.floats(-50, 50)
 

@@ -10,7 +10,7 @@ import pytest
 import lowlift as ll
 from json_schema import faults
 from lowlift import Certificate, InvalidInput, Release, schemas
-from lowlift.cells.tree import Split, Tree
+from lowlift._cells.tree import Split, Tree
 from lowlift.codebook import Codebook
 from lowlift.criteria import _BY_NAME, to_dict
 from lowlift.encodings import ENCODINGS

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from lowlift.temporary import is_abandoned, temporary_beside, temporary_table
+from lowlift._temporary import is_abandoned, temporary_beside, temporary_table
 
 MAKE = """
 import sys
 from pathlib import Path
-from lowlift.temporary import temporary_beside
+from lowlift._temporary import temporary_beside
 made = temporary_beside(Path(sys.argv[1]))
 made.touch()
 print(made, flush=True)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import lowlift as ll
-from lowlift import deadline
-from lowlift.deadline import Deadline
+from lowlift import _deadline as deadline
+from lowlift._deadline import Deadline
+from lowlift._guarantees import stopped_note
+from lowlift._mechanisms import optimal_merging as arranging
+from lowlift._solver import growing
+from lowlift._solver.growing import Grower
 from lowlift.estimation import estimate
-from lowlift.guarantees import stopped_note
-from lowlift.mechanisms import optimal_merging as arranging
-from lowlift.solver import growing
-from lowlift.solver.growing import Grower
 
 JOINT = ll.Joint.random(3, 40, seed=1)
 SMALL = ll.Joint.random(3, 12, seed=3)
@@ -108,8 +108,8 @@ def test_a_random_response_stopped_by_progress_says_so():
 
 def test_too_many_pairs_are_not_listed(monkeypatch):
     """The square of the symbols is never held: 9,238 of them would take 2 GB."""
-    from lowlift.kernels import pricing
-    from lowlift.solver import columns
+    from lowlift._kernels import pricing
+    from lowlift._solver import columns
 
     monkeypatch.setattr(columns, "_MOST_IN_PAIRS", 30)
     monkeypatch.setattr(columns, "_MOST_ENTRIES", 400)

@@ -6,7 +6,7 @@ import sys
 
 if __name__ == "__main__":
     from lowlift import web
-    from lowlift.cli import main
+    from lowlift._cli import main
 
     web.serve = functools.partial(web.serve, limits=web.Limits(**json.loads(sys.argv.pop(1))))
     sys.argv.insert(1, "web")

@@ -54,7 +54,7 @@ class Server:
         short = "/tmp" if len(tempfile.gettempdir()) > 40 else None
         self.temporary = Path(tempfile.mkdtemp(prefix="ll-", dir=short))
         self.password = secrets.token_urlsafe(12)
-        script = ["-m", "lowlift.cli", "web"]
+        script = ["-m", "lowlift._cli", "web"]
         if limits is not None:
             script = [str(Path(__file__).with_name("limited.py")), json.dumps(limits)]
         command = [sys.executable, *script, "--no-browser", *arguments]

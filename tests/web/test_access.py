@@ -308,7 +308,7 @@ def test_an_address_says_what_it_lacks(tmp_path):
 
 
 def test_the_command_refuses_to_listen_to_others():
-    command = [sys.executable, "-m", "lowlift.cli", "web", "--no-browser", "--host", "0.0.0.0"]
+    command = [sys.executable, "-m", "lowlift._cli", "web", "--no-browser", "--host", "0.0.0.0"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert found.returncode == 2
     assert "--password-file" in found.stderr
@@ -345,7 +345,7 @@ def test_a_temporary_folder_with_a_long_path_is_refused(tmp_path):
     folder = tmp_path / ("long" * 20)
     folder.mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "lowlift.cli", "web", "--no-browser"],
+        [sys.executable, "-m", "lowlift._cli", "web", "--no-browser"],
         env=os.environ | {"TMPDIR": str(folder)},
         capture_output=True,
         text=True,

@@ -234,7 +234,7 @@ def check_the_table(folder):
     assert len(rows) == 600
     assert set(rows[0]) == {"zip"}
     assert json.loads((folder / "clinic-safe.receipt.json").read_text())
-    command = [sys.executable, "-m", "lowlift.cli", "verify", "clinic-safe.release.json"]
+    command = [sys.executable, "-m", "lowlift._cli", "verify", "clinic-safe.release.json"]
     command += ["clinic-safe.csv", "--against", "clinic.csv"]
     found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr

@@ -3,7 +3,7 @@
 import numpy as np
 
 import lowlift as ll
-from lowlift.guarantees import stopped_note
+from lowlift._guarantees import stopped_note
 from lowlift.report import page
 from lowlift.web.settings import Setting
 from lowlift.web.work import Counted, answer

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 import lowlift as ll
-from lowlift.receipts import receipt_path
+from lowlift._receipts import receipt_path
 from lowlift.tables import AliasTable, Each, Width, alias_draw, open_table, uniform_of
 from lowlift.tables.engines.duckdb import DuckDB
 from lowlift.workflow import Asked, Options, Spec, apply, design, read_key, sanitize, verify

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lowlift import LIP, Joint
-from lowlift.cli import main
+from lowlift._cli import main
 from lowlift.tables import Column
 from lowlift.workflow import Asked, design
 from lowlift.workflow.cautions import cautions

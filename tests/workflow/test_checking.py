@@ -419,7 +419,7 @@ for name in ("highspy", "numba"):
     sys.modules[name] = None  # an import of it fails
 import lowlift.workflow.checking as checking
 for name, module in list(sys.modules.items()):
-    if name.startswith("lowlift.mechanisms"):
+    if name.startswith("lowlift._mechanisms"):
         for word, value in list(vars(module).items()):
             if callable(value) and getattr(value, "__module__", "") == name:
                 def refuse(*arguments, word=word, **options):

@@ -11,8 +11,8 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import lowlift as ll
-from lowlift.channel import Channel
-from lowlift.cli.app import app
+from lowlift._channel import Channel
+from lowlift._cli.app import app
 from lowlift.codebook import Codebook
 from lowlift.errors import InvalidInput
 from lowlift.estimation.groups import Counted, Total, group_estimate, marginal

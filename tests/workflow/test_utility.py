@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import lowlift as ll
-from lowlift.cells.utility import compare
-from lowlift.cli.app import app
+from lowlift._cells.utility import compare
+from lowlift._cli.app import app
+from lowlift._release import Release
 from lowlift.errors import InvalidInput
-from lowlift.release import Release
 from lowlift.report import page
 from lowlift.workflow import report_of
 from lowlift.workflow.utility import published_for

@@ -9,12 +9,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
+from lowlift._exact import at_most_exp, power_sum_at_most_exp, sqrt_at_most_expm1
+from lowlift._kernels.lift import log_alpha_mean, log_chi2, log_l1, log_or_minus_inf, reciprocal
 from lowlift.criteria.pointwise import ALIP, violated
 from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, budget, split_budget
 from lowlift.errors import InvalidInput
-from lowlift.exact import at_most_exp, power_sum_at_most_exp, sqrt_at_most_expm1
-from lowlift.kernels.lift import log_alpha_mean, log_chi2, log_l1, log_or_minus_inf, reciprocal
 
 #: Budgets above this have no tangents: their exponentials would leave the floats.
 _MOST = 300.0

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from lowlift.arrays import Bools, Floats
+from lowlift._arrays import Bools, Floats
+from lowlift._exact import at_most_exp, exp_of, log_of, precisions
+from lowlift._kernels.lift import log_or_minus_inf
 from lowlift.criteria.pointwise import violated
 from lowlift.criteria.protocol import BuiltIn, HalfSpaces
 from lowlift.errors import InvalidInput
-from lowlift.exact import at_most_exp, exp_of, log_of, precisions
-from lowlift.kernels.lift import log_or_minus_inf
 
 if TYPE_CHECKING:
+    from lowlift._joint import Joint
+    from lowlift._labels import Label
     from lowlift.criteria.protocol import Criterion
-    from lowlift.joint import Joint
-    from lowlift.labels import Label
 
 #: The relative error allowed to the platform's log; real ones are 2**10 times better.
 _LIBM = 2.0**-39

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lowlift.arrays import Bools, Floats
+from lowlift._arrays import Bools, Floats
 from lowlift.criteria.protocol import BuiltIn, Criterion, HalfSpaces
 from lowlift.errors import InvalidInput
 

@@ -8,10 +8,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
+from lowlift._exact import at_most_exp
+from lowlift._kernels.lift import log_or_minus_inf
 from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, split_budget
-from lowlift.exact import at_most_exp
-from lowlift.kernels.lift import log_or_minus_inf
 
 
 def _log_range(lift_sy: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, run
 
 import numpy as np
 
-from lowlift.arrays import Bools, Floats
+from lowlift._arrays import Bools, Floats
 from lowlift.errors import InvalidInput
 
 #: What one zero lift adds to a risk, when the lower side enters it: more than any finite part.

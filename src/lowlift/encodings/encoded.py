@@ -8,18 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from lowlift.certificates import Certificate
-from lowlift.channel import Channel
+from lowlift._certificates import Certificate
+from lowlift._channel import Channel
+from lowlift._joint import Label
+from lowlift._release import Release
+from lowlift._wording import shown
 from lowlift.encodings.rows import cell_texts
 from lowlift.encodings.values import MOST_ENTRIES, candidates
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.joint import Label
-from lowlift.release import Release
 from lowlift.tables.columns import Column
 from lowlift.tables.formulas import escaped
 from lowlift.tables.outputs import OutputColumn
 from lowlift.tables.schema import ENCODINGS, NO_TABLE, OF_CELLS, Origin
-from lowlift.wording import shown
 
 #: Groups whose texts need more bytes than this in all, and than this in a row, are not written.
 _MOST_TEXT, _MOST_TEXT_PER_ROW = 1 << 28, 1000

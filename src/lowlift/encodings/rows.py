@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowlift.joint import Label
-from lowlift.release import Release
+from lowlift._joint import Label
+from lowlift._release import Release
 from lowlift.tables.schema import Origin
 
 if TYPE_CHECKING:
-    from lowlift.distortion.certificate import DistortionCertificate
+    from lowlift._distortion.certificate import DistortionCertificate
 
 
 def cell_texts(origin: Origin, labels: Sequence[Label]) -> tuple[str, ...]:

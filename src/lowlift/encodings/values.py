@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lowlift.arrays import Floats, Ints
-from lowlift.channel import MAX_DENOMINATOR, Channel
+from lowlift._arrays import Floats, Ints
+from lowlift._channel import MAX_DENOMINATOR, Channel
+from lowlift._exact import largest_remainders
+from lowlift._joint import Joint
 from lowlift.criteria import Criterion
-from lowlift.exact import largest_remainders
-from lowlift.joint import Joint
 
 #: The channel of `values` has one entry per pair of symbols that share an output.
 MOST_ENTRIES = 1 << 21

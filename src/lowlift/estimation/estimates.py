@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.arrays import Bools, Floats, Ints
-from lowlift.channel import Channel
+from lowlift._arrays import Bools, Floats, Ints
+from lowlift._channel import Channel
+from lowlift._deadline import Deadline
+from lowlift._joint import Label
 from lowlift.confidence import check_level, clopper_pearson
-from lowlift.deadline import Deadline
 from lowlift.errors import InvalidInput
 from lowlift.estimation.likelihood import SOLVED, likely_parts
 from lowlift.estimation.ranges import ROUNDING, Ends
-from lowlift.joint import Label
 
 #: More symbols with rows of their own would take minutes and gigabytes.
 MOST_BLOCKS = 2000

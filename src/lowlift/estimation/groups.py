@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
+from lowlift._display import MOST, card
+from lowlift._joint import Label
+from lowlift._wording import cell, counted, shown
 from lowlift.confidence import check_level, clopper_pearson
-from lowlift.display import MOST, card
-from lowlift.joint import Label
-from lowlift.wording import cell, counted, shown
 
 if TYPE_CHECKING:
     import pandas as pd

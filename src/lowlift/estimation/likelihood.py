@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lowlift.arrays import Bools, Floats, Ints
-from lowlift.deadline import Deadline
+from lowlift._arrays import Bools, Floats, Ints
+from lowlift._deadline import Deadline
 
 #: The gap, in nats a row, at which the likelihood counts as largest, and at which to stop.
 SOLVED, _TARGET = 1e-9, 1e-12

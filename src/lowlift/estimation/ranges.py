@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from lowlift.arrays import Floats, Ints
-from lowlift.deadline import Deadline
+from lowlift._arrays import Floats, Ints
+from lowlift._deadline import Deadline
 from lowlift.estimation.likelihood import AT_LEAST, RANK, sparse_or_dense
 
 #: Taken off both ends of an interval for rounding, per unit of the multipliers' sum.

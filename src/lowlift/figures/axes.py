@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
 from lowlift.figures.palette import INK
 from lowlift.figures.panels import Curve
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
+from lowlift._wording import percent, shortened
 from lowlift.errors import InvalidInput
 from lowlift.figures.canvas import Canvas
 from lowlift.figures.palette import COLOURS, GRID
 from lowlift.figures.svg import inline_svg
-from lowlift.wording import percent, shortened
 
 #: The first part of a bar, and the rest of it.
 BAR_COLOURS = (COLOURS[1], "#a9d0e8")

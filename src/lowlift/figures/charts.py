@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowlift.arrays import Bools, Floats
+from lowlift._arrays import Bools, Floats
 from lowlift.errors import InvalidInput
 from lowlift.figures.axes import TEXT, bars_and_edges, set_ticks, x_limits, y_limits
 from lowlift.figures.legends import add_legend, entries_of, looks_of

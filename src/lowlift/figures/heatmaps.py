@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.arrays import Bools, Floats
+from lowlift._arrays import Bools, Floats
+from lowlift._rounding import at_least, at_most
+from lowlift._wording import shortened
 from lowlift.errors import InvalidInput
 from lowlift.figures.canvas import Canvas
 from lowlift.figures.palette import ALARM, DIVERGING, GRID, INK, ZERO
 from lowlift.figures.svg import inline_svg
-from lowlift.rounding import at_least, at_most
-from lowlift.wording import shortened
 
 if TYPE_CHECKING:
     from matplotlib.colors import ListedColormap

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lowlift.arrays import Bools, Floats
+from lowlift._arrays import Bools, Floats
+from lowlift._kernels.lift import log_or_minus_inf, most_extreme
+from lowlift._wording import shown
 from lowlift.figures.heatmaps import heat_map_svg
 from lowlift.figures.pictures import Picture
-from lowlift.kernels.lift import log_or_minus_inf, most_extreme
-from lowlift.wording import shown
 
 if TYPE_CHECKING:
-    from lowlift.audit import Audit
+    from lowlift._audit import Audit
 
 #: A heat map has at most so many rows and columns; the riskiest are kept.
 _MOST_ROWS, _MOST_COLUMNS = 40, 200

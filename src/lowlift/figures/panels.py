@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
 from lowlift.errors import InvalidInput
 from lowlift.figures.palette import COLOURS
 

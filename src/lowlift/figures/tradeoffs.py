@@ -10,8 +10,8 @@ import numpy as np
 from lowlift.figures.panels import Curve, Panel
 
 if TYPE_CHECKING:
-    from lowlift.audit import Audit
-    from lowlift.certificates import Certificate
+    from lowlift._audit import Audit
+    from lowlift._certificates import Certificate
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.arguments import check_choice
-from lowlift.arrays import Floats
-from lowlift.channel import Channel, check_pair
+from lowlift._arguments import check_choice
+from lowlift._arrays import Floats
+from lowlift._channel import Channel, check_pair
+from lowlift._joint import Joint
+from lowlift._kernels import lift as kernel
 from lowlift.criteria.averaged import check_alpha
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
-from lowlift.kernels import lift as kernel
 from lowlift.measures.outputs import chi2_lift, l1_lift, lift, log_lift, measure
 
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from lowlift.arrays import Floats
-from lowlift.channel import Channel, check_pair
+from lowlift._arrays import Floats
+from lowlift._channel import Channel, check_pair
+from lowlift._joint import Joint
+from lowlift._kernels import lift as kernel
 from lowlift.criteria.averaged import check_alpha
-from lowlift.joint import Joint
-from lowlift.kernels import lift as kernel
 
 F = TypeVar("F", bound=Callable[..., Any])
 

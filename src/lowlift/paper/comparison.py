@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowlift.arrays import Bools, Floats
+from lowlift._arrays import Bools, Floats
 from lowlift.paper.density import lifts_of
 from lowlift.paper.experiments import Experiment, Series
 from lowlift.paper.points import printed

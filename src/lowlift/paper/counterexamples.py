@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowlift._version import __version__
 from lowlift.paper import facts
 from lowlift.paper.comparison import OWN_JOINTS, STANDARD_ERRORS, Comparison, compare
 from lowlift.paper.experiments import QUANTITIES, Experiment, Series
@@ -18,7 +19,6 @@ from lowlift.paper.points import printed
 from lowlift.paper.propositions import Claim, try_propositions
 from lowlift.paper.runs import Size, Sweep, joint_of
 from lowlift.paper.vertices import SIZES, VertexCount, growth_exponent, vertex_counts
-from lowlift.version import __version__
 
 if TYPE_CHECKING:
     from lowlift.paper.reproduction import Figure

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
 from lowlift.paper.points import histogram
 
 _N_S = 5

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from lowlift._mechanisms.merging import subset_merging
+from lowlift._mechanisms.optimal_merging import optimal_merging
+from lowlift._mechanisms.random_response import random_response
+from lowlift._mechanisms.subset_random_response import subset_random_response
+from lowlift._mechanisms.watchdog import watchdog
+from lowlift._sweeps import Mechanism
 from lowlift.criteria import ALIP, LDP, AlphaLift, Chi2Lift, Criterion, L1Lift
-from lowlift.mechanisms.merging import subset_merging
-from lowlift.mechanisms.optimal_merging import optimal_merging
-from lowlift.mechanisms.random_response import random_response
-from lowlift.mechanisms.subset_random_response import subset_random_response
-from lowlift.mechanisms.watchdog import watchdog
 from lowlift.paper import variants
-from lowlift.sweeps import Mechanism
 
 #: What is plotted, in the order of the panels.
 QUANTITIES: Mapping[str, str] = MappingProxyType(

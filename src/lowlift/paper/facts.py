@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowlift.arrays import Floats
-from lowlift.audit import audit
-from lowlift.channel import Channel
+from lowlift._arrays import Floats
+from lowlift._audit import audit
+from lowlift._channel import Channel
+from lowlift._joint import Joint
 from lowlift.criteria import ALIP, LIP
 from lowlift.errors import InvalidInput, SolverFailed
-from lowlift.joint import Joint
 from lowlift.paper.vertices import vertices_of
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lowlift._version import __version__
 from lowlift.figures.charts import panel_svg
 from lowlift.figures.legends import legend
 from lowlift.figures.page import render
@@ -19,7 +20,6 @@ from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES, Series
 from lowlift.paper.propositions import Claim
 from lowlift.paper.runs import Size
 from lowlift.paper.vertices import growth_exponent
-from lowlift.version import __version__
 
 if TYPE_CHECKING:
     from lowlift.paper.reproduction import Figure

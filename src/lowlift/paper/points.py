@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
 
 #: Per (figure, series, quantity): the value at each printed epsilon.
 Points: TypeAlias = MappingProxyType[tuple[int, str, str], MappingProxyType[float, float]]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lowlift._version import __version__
 from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
 from lowlift.figures.panels import Curve, Panel
@@ -19,7 +20,6 @@ from lowlift.paper.comparison import Comparison, compare
 from lowlift.paper.density import Density, densities
 from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES, Experiment
 from lowlift.paper.runs import Size, Sweep, run_experiment, runner, start_workers
-from lowlift.version import __version__
 
 #: The numbers of the paper's figures.
 FIGURES = (1, *EXPERIMENTS)

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
+from lowlift._joint import Joint
+from lowlift._sweeps import tradeoff
+from lowlift._version import __version__
 from lowlift.errors import InvalidInput, MissingExtra
-from lowlift.joint import Joint
 from lowlift.paper.experiments import EXPERIMENTS, GAP, Experiment, Series, mechanism_for
-from lowlift.sweeps import tradeoff
-from lowlift.version import __version__
 
 #: Called with (figure, releases done, releases in all).
 Progress: TypeAlias = Callable[[int, int, int], object]

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowlift.arrays import Floats
-from lowlift.audit import risky_symbols
+from lowlift._arrays import Floats
+from lowlift._audit import risky_symbols
+from lowlift._joint import Joint
+from lowlift._mechanisms.merging import release_blocks, subset_merging
+from lowlift._mechanisms.watchdog import watchdog
+from lowlift._release import Release
+from lowlift._solver.growing import grower_for, repaired
 from lowlift.criteria import ALIP, LDP, Criterion
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
-from lowlift.mechanisms.merging import release_blocks, subset_merging
-from lowlift.mechanisms.watchdog import watchdog
-from lowlift.release import Release
-from lowlift.solver.growing import grower_for, repaired
 
 
 def literal_loop(joint: Joint, criterion: Criterion) -> Release:

@@ -15,10 +15,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from lowlift.arrays import Floats, Ints
+from lowlift._arrays import Floats, Ints
+from lowlift._joint import Joint
 from lowlift.criteria import ALIP
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
 
 #: Per |S|, the |X| that are counted in a second or so.
 SIZES = MappingProxyType({3: (5, 10, 20, 40, 80), 5: (5, 8, 11, 14, 17, 20, 24)})

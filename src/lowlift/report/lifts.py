@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from lowlift.audit import Audit
+from lowlift._audit import Audit
+from lowlift._wording import cell, counted, percent, shown, times
 from lowlift.figures.page import Table
-from lowlift.wording import cell, counted, percent, shown, times
 
 _RISKIEST, _OUTPUTS = 12, 3
 

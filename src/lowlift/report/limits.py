@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from lowlift.receipts import Receipt
+from lowlift._receipts import Receipt
+from lowlift._rounding import ceiling, floor
+from lowlift._wording import capital, counted, joined
 from lowlift.report.records import Limit
-from lowlift.rounding import ceiling, floor
-from lowlift.wording import capital, counted, joined
 
 if TYPE_CHECKING:
-    from lowlift.audit import Audit
+    from lowlift._audit import Audit
     from lowlift.confidence import LiftIntervals
     from lowlift.report.report import Report
 

@@ -5,13 +5,13 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 import numpy as np
 
-from lowlift.audit import Audit
+from lowlift._audit import Audit
+from lowlift._guarantees import closeness, ends_of
+from lowlift._rounding import at_least, at_most
+from lowlift._wording import percent, times
 from lowlift.criteria import LDP, Criterion
 from lowlift.figures.page import Table
-from lowlift.guarantees import closeness, ends_of
 from lowlift.measures import bayes_vulnerability
-from lowlift.rounding import at_least, at_most
-from lowlift.wording import percent, times
 
 _NOT = "not bounded"
 

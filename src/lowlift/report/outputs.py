@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowlift.arrays import Floats, Ints
-from lowlift.audit import Audit
+from lowlift._arrays import Floats, Ints
+from lowlift._audit import Audit
+from lowlift._wording import cell, counted, percent, shown, times
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.encodings import Encoded
 from lowlift.figures.page import Table
 from lowlift.tables.schema import OF_CELLS
-from lowlift.wording import cell, counted, percent, shown, times
 
 _OUTPUTS, _MEMBERS, _BARS = 60, 6, 24
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowlift.receipts import Receipt
+from lowlift._receipts import Receipt
+from lowlift._version import __version__
+from lowlift._wording import joined
 from lowlift.report.records import Number
 from lowlift.tables import Origin
-from lowlift.version import __version__
-from lowlift.wording import joined
 
 if TYPE_CHECKING:
     from lowlift.report.report import Report

@@ -14,10 +14,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lowlift._guarantees import promise_in_full
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.criteria import BuiltIn
 from lowlift.figures.page import Table
-from lowlift.guarantees import promise_in_full
 from lowlift.report.limits import ADVERSARY, public_limits
 from lowlift.report.notions import promised_notions
 from lowlift.report.outputs import public_channel_table

@@ -6,10 +6,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
-from lowlift.audit import Audit, audit
-from lowlift.cells.utility import Utility
-from lowlift.certificates import Certificate
-from lowlift.channel import Channel
+from lowlift._audit import Audit, audit
+from lowlift._cells.utility import Utility
+from lowlift._certificates import Certificate
+from lowlift._channel import Channel
+from lowlift._guarantees import ends_of, promise_in_full, stopped_note
+from lowlift._receipts import Receipt
+from lowlift._rounding import percent_at_most
+from lowlift._wording import percent
 from lowlift.confidence import LiftIntervals
 from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.encodings import Encoded
@@ -25,19 +29,15 @@ from lowlift.figures import (
 from lowlift.figures.lifts import Shown, arranged
 from lowlift.figures.page import Table, render
 from lowlift.figures.tradeoffs import curve_panels
-from lowlift.guarantees import ends_of, promise_in_full, stopped_note
 from lowlift.measures import bayes_vulnerability
-from lowlift.receipts import Receipt
 from lowlift.report import lifts, limits, outputs, rows, tradeoffs
 from lowlift.report.notions import notions
 from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
 from lowlift.report.records import Limit, Number, Point, Verdict
 from lowlift.report.verdicts import curve_verdict, verdict_of
-from lowlift.rounding import percent_at_most
 from lowlift.tables import Origin
 from lowlift.tables.schema import OF_CELLS
-from lowlift.wording import percent
 
 #: Columns that a title names one by one.
 _MOST_IN_TITLE = 8

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from lowlift.cells.utility import Utility
+from lowlift._cells.utility import Utility
+from lowlift._rounding import floor
+from lowlift._wording import cell, percent
 from lowlift.encodings import Encoded
 from lowlift.encodings.rows import RowChanges
 from lowlift.figures.page import Table
 from lowlift.report.records import Number
-from lowlift.rounding import floor
-from lowlift.wording import cell, percent
 
 
 def numbers_of(found: Utility | None, encoded: Encoded) -> tuple[Number, ...]:

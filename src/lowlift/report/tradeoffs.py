@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 
+from lowlift._rounding import percent_at_most
+from lowlift._wording import percent
 from lowlift.figures.page import Table
 from lowlift.report.records import Point
-from lowlift.rounding import percent_at_most
-from lowlift.wording import percent
 
 _ROWS = 24
 

@@ -3,8 +3,8 @@
 import math
 from typing import TYPE_CHECKING
 
-from lowlift.audit import Audit
-from lowlift.guarantees import (
+from lowlift._audit import Audit
+from lowlift._guarantees import (
     EMPTY,
     FAILS,
     HOLDS,
@@ -14,10 +14,10 @@ from lowlift.guarantees import (
     promise_of,
     verdict_word,
 )
+from lowlift._rounding import at_least, at_most, percent_at_most
+from lowlift._wording import capital, counted, joined, percent, times
 from lowlift.report import rows
 from lowlift.report.records import Number, Verdict
-from lowlift.rounding import at_least, at_most, percent_at_most
-from lowlift.wording import capital, counted, joined, percent, times
 
 if TYPE_CHECKING:
     from lowlift.report.report import Report

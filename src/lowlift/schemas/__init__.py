@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from lowlift.arguments import check_choice
+from lowlift._arguments import check_choice
 from lowlift.errors import InvalidInput
 from lowlift.schemas.faults import Checks, checks_of
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
+from lowlift._joint import Label
 from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
-from lowlift.joint import Label
 from lowlift.tables import Column, Counts, Each, Origin, OutputColumn, open_table
 
 #: Whole numbers that a float holds exactly.

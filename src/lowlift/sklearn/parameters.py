@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lowlift.arguments import check_choice
+from lowlift._arguments import check_choice
 from lowlift.criteria import BuiltIn, check_criterion
 from lowlift.encodings import ENCODINGS
 from lowlift.errors import InvalidInput, LowliftWarning

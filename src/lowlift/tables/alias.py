@@ -13,7 +13,7 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.channel import Channel
+from lowlift._channel import Channel
 from lowlift.errors import InvalidInput
 
 Ints: TypeAlias = npt.NDArray[np.int64]

@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from lowlift._files import refuse_unknown
+from lowlift._joint import Label
 from lowlift.errors import InvalidInput
-from lowlift.files import refuse_unknown
-from lowlift.joint import Label
 from lowlift.tables.cells import CellBins
 from lowlift.tables.date_bins import Calendar, DateBins, DateEdges, Days, Declared, Labelled
 

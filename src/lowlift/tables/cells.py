@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.arrays import Ints
-from lowlift.cells.tree import Split, Tree
-from lowlift.deadline import Deadline
+from lowlift._arrays import Ints
+from lowlift._cells.tree import Split, Tree
+from lowlift._deadline import Deadline
+from lowlift._joint import Label
 from lowlift.errors import InvalidInput
-from lowlift.joint import Label
 
 if TYPE_CHECKING:
-    from lowlift.cells.learning import Cells
+    from lowlift._cells.learning import Cells
     from lowlift.tables.columns import Column
     from lowlift.tables.table import Table
 
@@ -136,7 +136,7 @@ def learn(
     InvalidInput
         For a column that cannot be read.
     """
-    from lowlift.cells.learning import learn_cells
+    from lowlift._cells.learning import learn_cells
 
     kinds = {}
     for name in names:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from lowlift._files import refuse_unknown
+from lowlift._joint import Label
 from lowlift.errors import InvalidInput
-from lowlift.files import refuse_unknown
-from lowlift.joint import Label
 from lowlift.tables.bins import Bins, Each, Edges, Quantiles, Width, bins_from_dict
 from lowlift.tables.cells import KIND as CELLS
 from lowlift.tables.cells import CellBins

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from lowlift._joint import Joint, Label
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint, Label
 from lowlift.tables.columns import MISSING, Column
 
 _MOST_CELLS = 20_000_000

@@ -7,8 +7,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, cast
 
+from lowlift._joint import Label
 from lowlift.errors import InvalidInput
-from lowlift.joint import Label
 
 #: The days that can be named; what lies outside is one symbol on each side.
 FIRST, LAST = date.min, date.max

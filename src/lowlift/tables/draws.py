@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.channel import Channel
-from lowlift.draw import draw
+from lowlift._channel import Channel
+from lowlift._draw import draw
+from lowlift._joint import Label
 from lowlift.errors import InvalidInput
-from lowlift.joint import Label
 from lowlift.tables.columns import MISSING, Column
 
 Ints: TypeAlias = npt.NDArray[np.int64]

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lowlift._joint import Joint
+from lowlift._logs import logged
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
-from lowlift.logs import logged
 from lowlift.tables.bins import Bins, as_bins_by_name
 from lowlift.tables.schema import Schema, column_names
 from lowlift.tables.table import open_table

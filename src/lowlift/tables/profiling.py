@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from sqlglot import exp
 
-from lowlift.arrays import Ints
+from lowlift._arrays import Ints
 from lowlift.tables import queries
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Dialect, Expression, call, number

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from lowlift.cells.tree import Split
+from lowlift._cells.tree import Split
 from lowlift.tables.bins import FAR, Each, Edges, Width
 from lowlift.tables.cells import CellBins
 from lowlift.tables.columns import Column, cells_in

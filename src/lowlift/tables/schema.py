@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Self
 
-from lowlift.arguments import check_choice
+from lowlift._arguments import check_choice
+from lowlift._files import refuse_unknown
 from lowlift.errors import InvalidInput
-from lowlift.files import refuse_unknown
 from lowlift.schemas import check
 from lowlift.tables.bins import Bins, as_bins_by_name, bins_from_dict
 from lowlift.tables.cells import KIND as CELLS

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from lowlift._rounding import ceiling
 from lowlift.figures.page import environment_of, render
-from lowlift.rounding import ceiling
 
 
 def show(template: str, **context: Any) -> str:

@@ -10,13 +10,13 @@ import signal
 import warnings
 
 from lowlift import workflow
+
+# Where compiled code is kept is decided on import: before a job has temporary files of its own.
+from lowlift._kernels import branch_and_bound, lp, merging, partitions, pricing  # noqa: F401
+from lowlift._kernels.compilation import prepare
 from lowlift.criteria import ALIP
 from lowlift.datasets import titanic
 from lowlift.errors import LowliftError
-
-# Where compiled code is kept is decided on import: before a job has temporary files of its own.
-from lowlift.kernels import branch_and_bound, lp, merging, partitions, pricing  # noqa: F401
-from lowlift.kernels.compilation import prepare
 from lowlift.report import page
 from lowlift.tables import Column, Origin
 from lowlift.web.work import KERNELS

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from lowlift import workflow
-from lowlift.audit import audit
-from lowlift.channel import Channel
+from lowlift._audit import audit
+from lowlift._channel import Channel
+from lowlift._files import write_text
+from lowlift._guarantees import MORE_TIME, stopped_note
+from lowlift._joint import Joint
+from lowlift._kernels.compilation import observe, prepare
+from lowlift._wording import percent
 from lowlift.criteria import Criterion
 from lowlift.figures.page import render
-from lowlift.files import write_text
-from lowlift.guarantees import MORE_TIME, stopped_note
-from lowlift.joint import Joint
-from lowlift.kernels.compilation import observe, prepare
 from lowlift.report import Report, page
 from lowlift.web.jobs import Tell
 from lowlift.web.settings import MOST_SECONDS, Setting
 from lowlift.web.words import redacted
-from lowlift.wording import percent
 from lowlift.workflow import Asked, Design, Found, Options, Point, Sanitized, Spec
 
 #: Where the reports of a publication are, beside its other files.

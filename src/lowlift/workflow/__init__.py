@@ -1,6 +1,6 @@
 """The path from a table to a released table, one function per step; the CLI and the web call it."""
 
-from lowlift.receipts import Receipt, read_receipt
+from lowlift._receipts import Receipt, read_receipt
 from lowlift.report import Point
 from lowlift.tables import Spec
 from lowlift.workflow.applying import Options, apply

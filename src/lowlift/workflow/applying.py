@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lowlift._logs import LOG
+from lowlift._receipts import Receipt, receipt_path
+from lowlift._release import Release
+from lowlift._version import __version__
 from lowlift.encodings import Encoded, published
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
-from lowlift.logs import LOG
-from lowlift.receipts import Receipt, receipt_path
-from lowlift.release import Release
 from lowlift.tables import Column, Counts, Draw, Output, Staged, Table, open_table
 from lowlift.tables.formulas import formula_warnings
 from lowlift.tables.schema import COLUMNS, column_names
-from lowlift.version import __version__
 from lowlift.workflow.bounds import check_here, refuse_false, refuse_unchecked, why_not_covered
 from lowlift.workflow.columns import after_missing, last_columns
 from lowlift.workflow.keys import check_key, subkey_of

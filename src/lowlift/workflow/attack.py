@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.arrays import Bools, Floats, Ints
-from lowlift.cells.utility import Score, Values
+from lowlift._arrays import Bools, Floats, Ints
+from lowlift._cells.utility import Score, Values
 from lowlift.errors import InvalidInput, MissingExtra
 
 #: Rows that models see, half of them to learn from; values of S that are told apart.

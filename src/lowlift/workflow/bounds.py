@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from lowlift.audit import Audit, audit
-from lowlift.channel import Channel
+from lowlift._audit import Audit, audit
+from lowlift._channel import Channel
+from lowlift._joint import Joint, Label
 from lowlift.encodings import Encoded
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.joint import Joint, Label
 from lowlift.tables import Column, Counts, Each, Table
 from lowlift.workflow.columns import after_missing, per_column, quiet_joint
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lowlift.joint import Joint
+from lowlift._joint import Joint
 from lowlift.tables import Column
 
 #: A column with more values than this, and than this share of the rows, is taken for an identifier.

@@ -5,20 +5,20 @@ from typing import Any
 
 import numpy as np
 
-from lowlift.arrays import Ints
+from lowlift._arrays import Ints
+from lowlift._deadline import Deadline
+from lowlift._distortion.weights import channel_of
+from lowlift._joint import Joint
+from lowlift._logs import logged
+from lowlift._mechanisms.least_distortion import least_distortion
+from lowlift._release import Release
+from lowlift._wording import counted
 from lowlift.confidence import lift_intervals
 from lowlift.criteria import Criterion, criterion_on
-from lowlift.deadline import Deadline
-from lowlift.distortion.weights import channel_of
 from lowlift.encodings import Encoded
-from lowlift.joint import Joint
-from lowlift.logs import logged
-from lowlift.mechanisms.least_distortion import least_distortion
-from lowlift.release import Release
 from lowlift.tables import Column, Counts, Schema, Table
 from lowlift.tables.cells import Learnt, learn
 from lowlift.tables.schema import ROWS
-from lowlift.wording import counted
 from lowlift.workflow.choices import Chosen
 from lowlift.workflow.columns import count, joint_of, per_column
 from lowlift.workflow.designing import Design, designed

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lowlift.audit import audit
+from lowlift._audit import audit
+from lowlift._logs import logged
+from lowlift._receipts import Receipt, read_receipt, receipt_path
+from lowlift._release import Release
 from lowlift.composition import Together, audit_together
 from lowlift.encodings import Encoded, is_deterministic
 from lowlift.encodings import published as published_form
 from lowlift.errors import InvalidInput
 from lowlift.estimation import estimate
-from lowlift.logs import logged
-from lowlift.receipts import Receipt, read_receipt, receipt_path
-from lowlift.release import Release
 from lowlift.tables import Counts, ReadBack, Table, open_table, read_back
 from lowlift.tables.schema import NO_TABLE
 from lowlift.tables.staging import read_back_cells

@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from lowlift.arguments import check_choice
+from lowlift._arguments import check_choice
+from lowlift._joint import Joint
+from lowlift._mechanisms.least_distortion import least_distortion
+from lowlift._mechanisms.merging import subset_merging
+from lowlift._mechanisms.optimal_merging import PROVEN_SYMBOLS, optimal_merging
+from lowlift._mechanisms.random_response import random_response
+from lowlift._mechanisms.subset_random_response import subset_random_response
+from lowlift._mechanisms.tightened import tightened_merging
+from lowlift._mechanisms.watchdog import watchdog
+from lowlift._release import Release
+from lowlift._solver.classes import Classes
+from lowlift._solver.search import State
 from lowlift.criteria import ALIP, LDP, LIP, AlphaLift, Chi2Lift, Criterion, L1Lift, MaxLift
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
-from lowlift.mechanisms.least_distortion import least_distortion
-from lowlift.mechanisms.merging import subset_merging
-from lowlift.mechanisms.optimal_merging import PROVEN_SYMBOLS, optimal_merging
-from lowlift.mechanisms.random_response import random_response
-from lowlift.mechanisms.subset_random_response import subset_random_response
-from lowlift.mechanisms.tightened import tightened_merging
-from lowlift.mechanisms.watchdog import watchdog
-from lowlift.release import Release
-from lowlift.solver.classes import Classes
-from lowlift.solver.search import State
 
 CRITERIA = ("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha")
 MECHANISMS = (

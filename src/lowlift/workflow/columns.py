@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lowlift.arguments import check_instance
-from lowlift.audit import Audit, audit
-from lowlift.channel import Channel
+from lowlift._arguments import check_instance
+from lowlift._audit import Audit, audit
+from lowlift._channel import Channel
+from lowlift._joint import Joint, Label
+from lowlift._logs import logged
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
-from lowlift.joint import Joint, Label
-from lowlift.logs import logged
 from lowlift.tables import Bins, Column, Counts, Origin, Schema, Table, open_table
 
 #: The name that the schema had before.

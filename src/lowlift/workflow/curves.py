@@ -10,14 +10,14 @@ from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lowlift._files import write_bytes, write_text
+from lowlift._joint import Joint
+from lowlift._release import Release
 from lowlift.criteria import AtMost, BuiltIn, Criterion
 from lowlift.criteria.protocol import split_of
 from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
 from lowlift.figures.tradeoffs import curve_panels
-from lowlift.files import write_bytes, write_text
-from lowlift.joint import Joint
-from lowlift.release import Release
 from lowlift.report import Point
 from lowlift.tables import open_table
 from lowlift.workflow.choices import choose, criterion_of, released_by

@@ -3,17 +3,17 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lowlift.arguments import check_choice
-from lowlift.audit import Audit, audit
-from lowlift.channel import Channel
+from lowlift._arguments import check_choice
+from lowlift._audit import Audit, audit
+from lowlift._channel import Channel
+from lowlift._guarantees import verdict_word
+from lowlift._joint import Joint
+from lowlift._logs import logged
+from lowlift._release import Release, release_card
 from lowlift.confidence import LiftIntervals, lift_intervals
 from lowlift.criteria import Criterion, criterion_on
 from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
-from lowlift.guarantees import verdict_word
-from lowlift.joint import Joint
-from lowlift.logs import logged
 from lowlift.measures import bayes_vulnerability
-from lowlift.release import Release, release_card
 from lowlift.tables import Origin, Schema
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lowlift._joint import Label
 from lowlift.codebook import Codebook
 from lowlift.errors import InvalidInput
 from lowlift.estimation import Estimate, GroupEstimate, estimate
 from lowlift.estimation.groups import Counted, Total, group_estimate, marginal
-from lowlift.joint import Label
 from lowlift.tables import Column, OutputColumn, Quantiles, Table, open_table, read_back
 from lowlift.tables.bins import as_bins_by_name
 from lowlift.tables.schema import COLUMNS, OF_CELLS, column_names

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowlift.arrays import Bools, Floats, Ints
-from lowlift.cells.learning import Cells, Nodes, cells_of
+from lowlift._arrays import Bools, Floats, Ints
+from lowlift._cells.learning import Cells, Nodes, cells_of
+from lowlift._deadline import Deadline
+from lowlift._joint import Joint
+from lowlift._release import Release
 from lowlift.criteria import Criterion, leakage_of
-from lowlift.deadline import Deadline
-from lowlift.joint import Joint
-from lowlift.release import Release
 
 #: Cells of which fewer rows stay are not split.
 _LEAST_STAY = 0.05

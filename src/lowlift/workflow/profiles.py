@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowlift.display import card
+from lowlift._display import card
+from lowlift._kernels import association
+from lowlift._logs import logged
+from lowlift._wording import counted, joined, percent
 from lowlift.errors import InvalidInput, MissingExtra
-from lowlift.kernels import association
-from lowlift.logs import logged
 from lowlift.tables import Table, open_table
 from lowlift.tables.bins import as_bins_by_name
 from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.schema import column_names
-from lowlift.wording import counted, joined, percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lowlift.arrays import Ints
+    from lowlift._arrays import Ints
     from lowlift.tables.profiling import Coding, Profiling, Summary
 
 __all__ = ["ColumnProfile", "TableProfile", "profile_columns", "publishable"]

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
-from lowlift.cells.utility import Utility
+from lowlift._cells.utility import Utility
+from lowlift._joint import Joint
+from lowlift._receipts import Receipt
+from lowlift._release import Release
 from lowlift.confidence import lift_intervals
 from lowlift.criteria import AtMost, BuiltIn, Criterion
 from lowlift.criteria.protocol import epsilon_of
 from lowlift.encodings import Encoded, described
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.joint import Joint
-from lowlift.receipts import Receipt
-from lowlift.release import Release
 from lowlift.report import Point, Report
 from lowlift.tables.schema import OF_CELLS
 from lowlift.workflow.columns import per_column

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from lowlift.arguments import check_choice, check_instance
+from lowlift._arguments import check_choice, check_instance
+from lowlift._wording import counted, joined
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.schema import ENCODINGS, OF_CELLS
-from lowlift.wording import counted, joined
 from lowlift.workflow.applying import Options
 from lowlift.workflow.cells import design_cells
 from lowlift.workflow.choices import MECHANISMS, Progress

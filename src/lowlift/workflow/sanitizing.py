@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lowlift.arguments import check_instance
-from lowlift.audit import Audit
+from lowlift._arguments import check_instance
+from lowlift._audit import Audit
+from lowlift._files import check_writable
+from lowlift._receipts import Receipt, read_receipt, receipt_path
+from lowlift._release import Release, release_card
 from lowlift.codebook import Codebook
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.files import check_writable
-from lowlift.receipts import Receipt, read_receipt, receipt_path
-from lowlift.release import Release, release_card
 from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.columns import cells_in
 from lowlift.tables.formulas import formula_warnings
@@ -25,7 +25,7 @@ from lowlift.workflow.rows import design_table
 from lowlift.workflow.transaction import Content, commit, drafts
 
 if TYPE_CHECKING:
-    from lowlift.cells.utility import Utility
+    from lowlift._cells.utility import Utility
     from lowlift.report import Report
 
 

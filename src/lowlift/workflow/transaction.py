@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from lowlift._files import Draft
 from lowlift.errors import LowliftError
-from lowlift.files import Draft
 
 
 class Content(NamedTuple):

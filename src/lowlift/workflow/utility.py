@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lowlift.arrays import Ints
-from lowlift.cells.utility import Utility, compare, with_changes
-from lowlift.channel import Channel
-from lowlift.draw import draw
+from lowlift._arrays import Ints
+from lowlift._cells.utility import Utility, compare, with_changes
+from lowlift._channel import Channel
+from lowlift._draw import draw
+from lowlift._release import Release
 from lowlift.errors import InvalidInput
-from lowlift.release import Release
 from lowlift.tables import Column, Origin, Table, open_table
 from lowlift.tables.cells import MOST_ROWS, ORDERED, as_values
 from lowlift.workflow.attack import attacks, task_score

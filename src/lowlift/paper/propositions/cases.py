@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lowlift.arrays import Bools, Ints
+from lowlift._arrays import Bools, Ints
 from lowlift.paper.propositions.measures import Cases, Table
 
 #: Few symbols show what is false; 1(2) needs three values of S and of Y (it holds for two).

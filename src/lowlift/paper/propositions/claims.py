@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from lowlift._joint import Joint
+from lowlift._mechanisms.watchdog import watchdog
 from lowlift.criteria import ALIP, LDP
 from lowlift.errors import InvalidInput
-from lowlift.joint import Joint
-from lowlift.mechanisms.watchdog import watchdog
 from lowlift.paper.propositions.cases import SHAPES, published, random_cases
 from lowlift.paper.propositions.enclosures import (
     DOUBT,

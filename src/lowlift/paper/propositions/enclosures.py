@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from lowlift.exact import exp_between, log_of, precisions
+from lowlift._exact import exp_between, log_of, precisions
 
 #: Floats decide beyond this part of the larger side (and of 1); their error is below 1e-12 of it.
 DOUBT = 1e-9

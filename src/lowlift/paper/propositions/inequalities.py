@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lowlift.arrays import Floats
+from lowlift._arrays import Floats
 from lowlift.paper.propositions.enclosures import DOUBT, Number, exact_slack
 from lowlift.paper.propositions.measures import Cases, Exact, Table
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lowlift.arrays import Bools, Ints
+from lowlift._arrays import Bools, Ints
 from lowlift.paper.propositions.enclosures import larger, log, power
 
 Table: TypeAlias = Sequence[Sequence[int]]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from lowlift._files import open_to_readers, place, sync
+from lowlift._temporary import temporary_beside
 from lowlift.errors import InvalidInput
-from lowlift.files import open_to_readers, place, sync
 from lowlift.tables.dialects import DUCKDB, table_named
 from lowlift.tables.engines import Engine
 from lowlift.tables.engines.duckdb import DuckDB, NumbersCells, attach, database_files
@@ -20,7 +21,6 @@ from lowlift.tables.sources import DatabaseFile
 from lowlift.tables.targets import Written
 from lowlift.tables.targets.files import refuse_existing
 from lowlift.tables.targets.loading import Writer, published
-from lowlift.temporary import temporary_beside
 
 
 class DatabaseTarget(Writer):

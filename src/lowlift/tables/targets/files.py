@@ -9,8 +9,9 @@ from pathlib import Path
 
 from sqlglot import exp
 
+from lowlift._files import check_writable, open_to_readers, place, sync
+from lowlift._temporary import temporary_beside
 from lowlift.errors import InvalidInput
-from lowlift.files import check_writable, open_to_readers, place, sync
 from lowlift.tables.dialects import DUCKDB, number
 from lowlift.tables.engines import Engine
 from lowlift.tables.engines.duckdb import DuckDB, huge, with_types
@@ -22,7 +23,6 @@ from lowlift.tables.queries import named
 from lowlift.tables.sources import Files, file_format
 from lowlift.tables.targets import refuse_input
 from lowlift.tables.targets.loading import Writer, published
-from lowlift.temporary import temporary_beside
 
 _DECIMAL = exp.DataType.build("DECIMAL(38, 0)", dialect="duckdb")
 

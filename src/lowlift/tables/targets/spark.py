@@ -16,6 +16,12 @@ from pyspark.sql import DataFrame
 from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
+from lowlift._temporary import (
+    is_abandoned,
+    remove_abandoned,
+    temporary_beside,
+    temporary_table,
+)
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
 from lowlift.tables.columns import Column
@@ -36,12 +42,6 @@ from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan, by_output
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
 from lowlift.tables.targets import Written, published_columns, values_by_output
-from lowlift.temporary import (
-    is_abandoned,
-    remove_abandoned,
-    temporary_beside,
-    temporary_table,
-)
 
 #: Numbers that the driver sends to describe the rows, about, at most.
 _NUMBERS = 20_000_000

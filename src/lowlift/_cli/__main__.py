@@ -1,0 +1,6 @@
+"""``python -m lowlift._cli`` is ``lowlift``."""
+
+from lowlift._cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,281 @@
+"""``lowlift verify``, ``estimate``, ``utility``, ``show``, ``tradeoff`` and ``key``."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lowlift._cli import options as o
+from lowlift._cli.reports import Pages
+
+key = typer.Typer(help="Keys for draws that repeat.", no_args_is_help=True)
+
+
+def verify(
+    release: Annotated[str, typer.Argument(metavar="RELEASE", help="From lowlift design.")],
+    published: Annotated[
+        str | None,
+        typer.Argument(metavar="[PUBLISHED]", help="A published table, e.g. safe.parquet."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="Also recount this table, e.g. --against people.csv."),
+    ] = None,
+    accept_unchecked: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unchecked",
+            help="Accept a table that was published without the sensitive columns in its source.",
+        ),
+    ] = False,
+    engine: o.Engine = None,
+    json: o.Json = False,
+) -> None:
+    """Check a release from scratch, exactly, without any of the solvers.
+
+    Exit code 0: all is so; 1: something is not; 2: bad input.
+    """
+    from lowlift._cli import screens
+    from lowlift.workflow import verify as run
+
+    found = run(
+        release,
+        against=against,
+        published=published,
+        engine=engine,
+        accept_unchecked=accept_unchecked,
+    )
+    if json:
+        checks = [asdict(check) for check in found.checks]
+        data = {"is_verified": found.is_ok, "except": found.exceptions, "checks": checks}
+        screens.print_json(data)
+    else:
+        screens.verification_screen(found)
+    raise typer.Exit(0 if found.is_ok else 1)
+
+
+def estimate(
+    published: Annotated[str, typer.Argument(metavar="PUBLISHED", help="e.g. safe.parquet")],
+    codebook: Annotated[str, typer.Argument(metavar="CODEBOOK", help="e.g. codebook.json")],
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Shares of groups, e.g. --by education,job."),
+    ] = None,
+    mean: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Means of numbers, by groups if any, e.g. age,pay."),
+    ] = None,
+    bins: Annotated[
+        list[str] | None,
+        typer.Option("--bin", metavar="COLUMN=BINS", help="Groups of values, e.g. age=width:10."),
+    ] = None,
+    population: Annotated[
+        bool,
+        typer.Option("--population", help="The table was a sample: intervals of the population."),
+    ] = False,
+    level: Annotated[float, typer.Option(help="Confidence of the intervals, e.g. 0.99.")] = 0.95,
+    engine: o.Engine = None,
+    json: o.Json = False,
+) -> None:
+    """Estimate the distribution of X from what was published, or shares and means of groups.
+
+    Published rows (cells) need --by or --mean; values can have --by. All with intervals.
+    """
+    from lowlift._cli import screens
+    from lowlift.errors import InvalidInput
+    from lowlift.tables import parse_bins
+    from lowlift.workflow import estimate_groups, estimate_table
+
+    if by or mean:
+        groups, means = (_split(names) for names in (by, mean))
+        parsed = dict(parse_bins(text) for text in bins or ())
+        groups_found = estimate_groups(
+            published,
+            codebook,
+            groups,
+            means,
+            bins=parsed,
+            level=level,
+            is_population=population,
+            engine=engine,
+        )
+        screens.groups_screen(groups_found, as_json=json)
+        return
+    if bins or population:
+        raise InvalidInput("--bin and --population go with --by or --mean; neither is given.")
+    found = estimate_table(published, codebook, level=level, engine=engine)
+    if not json:
+        screens.estimate_screen(found)
+        return
+    result = found.estimate
+    values = [
+        {
+            "value": label,
+            "estimate": float(result.p_x[k]) if result.is_identified[k] else None,
+            "low": float(result.low[k]),
+            "high": float(result.high[k]),
+        }
+        for k, label in enumerate(found.codebook.x_labels)
+    ]
+    labels = result.x_labels
+    totals = [
+        {
+            "values": [labels[x] for x in block.symbols],
+            "total": block.total,
+            "low": block.low,
+            "high": block.high,
+        }
+        for block in result.blocks
+        if len(block.symbols) > 1
+    ]
+    data = {"rows": found.rows, "level": level, "is_consistent": result.is_consistent}
+    screens.print_json(data | {"x": values, "totals": totals, "notes": result.notes})
+
+
+def _split(given: list[str] | None) -> list[str]:
+    """Return names that were given with commas, or one option each."""
+    return [name for text in given or () for name in text.split(",")]
+
+
+def utility(
+    source: o.Source,
+    published: Annotated[str, typer.Argument(metavar="PUBLISHED", help="e.g. safe.parquet")],
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--columns", metavar="COLUMNS", help="Only these, e.g. --columns age,job."),
+    ] = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Adds what becomes of a row, e.g. safe.release.json."),
+    ] = None,
+    attack: Annotated[
+        bool, typer.Option("--attack", help="With --release: how well a model guesses S.")
+    ] = False,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="With --release: how well it is predicted, e.g. age."),
+    ] = None,
+    engine: o.Engine = None,
+    json: o.Json = False,
+) -> None:
+    """Compare a published table with its source: what an analyst gets. Confidential.
+
+    Distances of tables of one and two columns beside those of a bootstrap sample of the source,
+    correlations, and unique rows.
+    """
+    from lowlift._cli import screens
+    from lowlift._release import Release
+    from lowlift.workflow import compare_tables
+
+    found = compare_tables(
+        source,
+        published,
+        _split(columns) or None,
+        release=None if release is None else Release.from_json(release),
+        attack=attack,
+        task=task,
+        engine=engine,
+    )
+    if json:
+        names = {"columns": [one._asdict() for one in found.columns]}
+        screens.print_json(asdict(found) | names | {"scores": [s._asdict() for s in found.scores]})
+    else:
+        screens.utility_screen(found)
+
+
+def show(
+    release: o.ReleaseFile,
+    json: o.Json = False,
+) -> None:
+    """Show a release: the channel that is published, what it merges or mixes, and its audit."""
+    from lowlift._cli import screens
+    from lowlift._release import Release
+    from lowlift.encodings import described
+
+    found = described(Release.from_json(release))
+    if json:
+        screens.print_json(screens.release_data(found))
+    else:
+        screens.release_screen(found)
+
+
+@o.grouped
+def tradeoff(
+    *,
+    source: o.Source,
+    sensitive: o.Sensitive,
+    released: o.Released,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="curve.csv, curve.svg or curve.png")
+    ],
+    mechanism: Annotated[
+        str, typer.Option(help="Names with commas, e.g. subset-merging,random-response.")
+    ] = "auto",
+    criterion: Annotated[str, typer.Option(help="e.g. alip, ldp or alpha.")] = "alip",
+    epsilon: Annotated[str, typer.Option(help="Budgets: 0.5,1,2 or first:last:step.")] = (
+        "0.25:8:0.25"
+    ),
+    split: Annotated[str, typer.Option(help="Shares of the lower side, e.g. 0.5,0.65.")] = "0.5",
+    alpha: o.Alpha = None,
+    reading: o.Reading,
+    time_limit: o.TimeLimit = 60.0,
+    engine: o.Engine = None,
+    report: o.ReportFile = None,
+    force: o.Force = False,
+    json: o.Json = False,
+) -> None:
+    """Run mechanisms over budgets on a table: what utility each bound costs."""
+    from lowlift._cli import screens
+    from lowlift.errors import InvalidInput
+    from lowlift.workflow import (
+        audit_table,
+        parse_numbers,
+        report_of_curve,
+        tradeoff_of,
+        write_curve,
+    )
+    from lowlift.workflow.curves import bounds_of
+    from lowlift.workflow.sanitizing import refuse_existing
+
+    if out.suffix not in {".csv", ".svg", ".png"}:
+        raise InvalidInput(f"a curve is written as .csv, .svg or .png; got {out.name!r}.")
+    refuse_existing(out, force=force, source=source)
+    pages = Pages(o.Output(report, force=force), out, source=source)
+    epsilons, splits = parse_numbers(epsilon, "epsilon"), parse_numbers(split, "split")
+    loosest = max(bounds_of(criterion, epsilons, splits, alpha), key=lambda bound: bound.epsilon)
+    asked = reading.asked(sensitive, released)
+    found = audit_table(source, asked, loosest.criterion, engine=engine)
+    points = tradeoff_of(
+        found.audit.joint,
+        criterion=criterion,
+        mechanisms=mechanism.split(","),
+        epsilons=epsilons,
+        splits=splits,
+        alpha=alpha,
+        time_limit=time_limit,
+    )
+    write_curve(points, out)
+    pages.write(lambda: report_of_curve(found, points))
+    if json:
+        screens.print_json([asdict(point) for point in points])
+        return
+    screens.curve_screen(points, time_limit)
+    typer.echo(f"Wrote {out}.")
+    pages.say()
+
+
+@key.command("new")
+def _new(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="e.g. draws.key")],
+    json: o.Json = False,
+) -> None:
+    """Write a new key of 32 random bytes, readable by you only."""
+    from lowlift._cli import screens
+    from lowlift.workflow import new_key
+
+    path = new_key(file)
+    if json:
+        screens.print_json({"key": str(path), "bytes": 32})
+    else:
+        typer.echo(f"Wrote {path}. Who has it can undo keyed draws: keep it apart.")

@@ -1,0 +1,89 @@
+"""``lowlift paper``: the paper's figures and propositions, recomputed."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lowlift._cli import options as o
+
+
+def paper(
+    figures: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="FIGURE", help="Figures from 1 to 8, e.g. 4 6. Default: all."),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="A new or empty folder, or one from an earlier run, which then goes on where it "
+            "stopped. For example: --out reproduction",
+        ),
+    ] = ...,  # type: ignore[assignment]
+    joints: Annotated[
+        int | None,
+        typer.Option(
+            help="At most this many random joints a figure, e.g. 50. Default: the paper's 1000, "
+            "100 or 10."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer joints and budgets, for a first look.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the random joints, e.g. 7.")] = 9,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes, e.g. 2. Default: one for each core.")
+    ] = None,
+    json: o.Json = False,
+) -> None:
+    """Recompute the paper's figures and propositions, with its own points beside ours.
+
+    Writes index.html and each figure as SVG, PNG and CSV into DIR. This takes minutes; a run that
+    was stopped goes on where it was.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from lowlift._cli import screens
+    from lowlift.paper import FIGURES, reproduce
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    bars: dict[int, TaskID] = {}
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+
+        def show(figure: int, done: int, total: int) -> None:
+            if figure not in bars:
+                bars[figure] = progress.add_task(f"Figure {figure}", total=total)
+            progress.update(bars[figure], completed=done)
+
+        page = reproduce(
+            out,
+            figures or FIGURES,
+            joints=joints,
+            quick=quick,
+            seed=seed,
+            jobs=jobs if jobs is not None else os.cpu_count(),
+            progress=show,
+        )
+    if json:
+        screens.print_json({"page": str(page), "figures": sorted(set(figures or FIGURES))})
+    else:
+        typer.echo(f"Wrote {page}")

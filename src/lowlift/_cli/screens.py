@@ -1,0 +1,482 @@
+"""What commands print: a few lines and tables, or JSON."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from lowlift._guarantees import MORE_TIME, Ends, limited, measured, stopped_note
+from lowlift._rounding import floor
+from lowlift._wording import counted, shown
+from lowlift.tables.schema import OF_CELLS
+
+if TYPE_CHECKING:
+    from lowlift._audit import Audit
+    from lowlift._cells.utility import Utility
+    from lowlift._certificates import Certificate
+    from lowlift.confidence import LiftIntervals
+    from lowlift.encodings import Encoded
+    from lowlift.estimation import GroupEstimate
+    from lowlift.report import Point
+    from lowlift.workflow import (
+        Design,
+        Receipt,
+        Spec,
+        TableAudit,
+        TableEstimate,
+        Verification,
+    )
+
+THREATS = "What is promised, against whom, and what is not: lowlift explain promise"
+#: How a search is given more seconds.
+TIME_LIMIT = "--time-limit {seconds}"
+_ROWS = 12
+#: Groups of an estimate that are printed.
+_MOST_GROUPS = 200
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Print warnings, a line each."""
+    for line in lines:
+        typer.echo(f"Warning: {line}")
+
+
+def print_json(content: Any) -> None:
+    """Print plain data as JSON; what is not finite as text."""
+    typer.echo(json.dumps(_plain(content), indent=1, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
+    """Print a table; numbers to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    grid = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    rows = [tuple(row) for row in rows]
+    for k, name in enumerate(head):
+        is_number = bool(rows) and all(_is_number(row[k]) for row in rows)
+        grid.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(escape(cell) for cell in row))
+    Console(highlight=False).print(grid)
+
+
+def facts(lines: Sequence[tuple[str, str]]) -> None:
+    """Print names and values, a line each."""
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        typer.echo(f"  {name:<{width}}  {value}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.rstrip("%").replace(",", "") or "0")
+    except ValueError:
+        return text == ""
+    return True
+
+
+def word(is_satisfied: bool) -> str:
+    """Return the verdict in a word."""
+    return "holds" if is_satisfied else "DOES NOT HOLD"
+
+
+def _verdict(audit: "Audit") -> str:
+    ends = Ends(audit.min_lift_leakage, audit.max_lift_leakage)
+    is_limited = audit.is_satisfied and math.isfinite(ends.lower)
+    lifts = limited(ends) if is_limited else measured(audit.lift.min(), audit.lift.max())
+    return f"{audit.criterion} {word(audit.is_satisfied)}: {lifts}."
+
+
+def audit_data(audit: "Audit") -> dict[str, Any]:
+    """Return an audit's numbers."""
+    return {
+        "criterion": str(audit.criterion),
+        "is_satisfied": audit.is_satisfied,
+        "violations": len(audit.violations),
+        "outputs": audit.channel.n_y,
+        "nmi": audit.nmi,
+        "min_lift_leakage": audit.min_lift_leakage,
+        "max_lift_leakage": audit.max_lift_leakage,
+        "leakage": {"lower": audit.leakage.lower, "upper": audit.leakage.upper},
+    }
+
+
+def interval_data(intervals: "LiftIntervals") -> dict[str, Any]:
+    """Return what a sample would support."""
+    return {
+        "lift_low": float(intervals.low.min()),
+        "lift_high": float(intervals.high.max()),
+        "zero_cells": intervals.zero_cells,
+    }
+
+
+def _bins_from_data(spec: "Spec") -> None:
+    """Print which columns have bins whose edges were taken from the data."""
+    if spec.from_data:
+        names = ", ".join(spec.from_data)
+        typer.echo(f"The bins of {names} were taken from the data, as asked for.")
+
+
+def _sample(intervals: "LiftIntervals", audit: "Audit") -> None:
+    """Print what to know if the table is a sample."""
+    from lowlift.report import limits
+
+    typer.echo(limits.sample_note(intervals))
+    if intervals.zero_cells:
+        typer.echo(limits.never_together(intervals.zero_cells))
+    warn(sample_warnings(intervals, audit))
+
+
+def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
+    """Return what to know if the table is a sample; printed, and in what ``--json`` prints."""
+    from lowlift.report import limits
+
+    return [limits.TOO_SMALL] if limits.is_too_small(intervals, audit) else []
+
+
+def audit_screen(found: "TableAudit") -> None:
+    """Print the verdict on a table's columns as they are, and the riskiest values."""
+    audit, spec = found.audit, found.spec
+    names = ", ".join(column.name for column in spec.released)
+    as_is = "as it is" if len(spec.released) == 1 else "as they are"
+    typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} {as_is}")
+    typer.echo(_verdict(audit))
+    _bins_from_data(spec)
+    for name, part in found.columns:
+        typer.echo(f"  {name} alone: {word(part.is_satisfied)}")
+    _sample(found.intervals, audit)
+    _extreme(audit)
+    typer.echo(THREATS)
+
+
+def _extreme(audit: "Audit") -> None:
+    """Print the values with the highest and with the lowest lifts, in turn."""
+    low, high = audit.lift.min(axis=0), audit.lift.max(axis=0)
+    order = audit.most_extreme(_ROWS)
+    s, labels = audit.joint.s_labels, audit.channel.y_labels
+    rows = [
+        (
+            shown(labels[y]),
+            f"{audit.p_y[y]:.4f}" if audit.p_y[y] < 1 else "1",
+            f"{high[y]:.3f}",
+            shown(s[int(audit.lift[:, y].argmax())]),
+            f"{low[y]:.3f}",
+            shown(s[int(audit.lift[:, y].argmin())]),
+            "yes" if audit.allowed[y] else "no",
+        )
+        for y in order
+    ]
+    head = ("value", "share", "max lift", "of", "min lift", "of", "allowed")
+    title = f"The highest and lowest lifts: {len(rows)} of {audit.channel.n_y:,} values"
+    table(head, rows, title)
+
+
+def design_data(made: "Design") -> dict[str, Any]:
+    """Return a design's numbers."""
+    certificate = made.release.certificate
+    return {
+        "mechanism": made.chosen.name,
+        "reason": made.chosen.reason,
+        "encoding": made.encoded.name,
+        "bins_from_data": list(made.spec.from_data),
+        "rows": made.spec.rows,
+        "published": audit_data(made.encoded.release.audit),
+        "share_changed": made.encoded.share_changed,
+        **_proven(certificate),
+        **stopped_data(certificate),
+        **_changes(made.encoded),
+        "left_out": dict(made.left_out),
+        "fingerprint": made.encoded.release.fingerprint,
+        "sample": interval_data(made.intervals),
+        "warnings": sample_warnings(made.intervals, made.encoded.release.audit),
+    }
+
+
+def design_screen(made: "Design") -> None:
+    """Print what a release keeps and promises."""
+    from lowlift.workflow import guesses
+
+    audit, certificate = made.encoded.release.audit, made.release.certificate
+    spec, is_rows = made.spec, made.encoded.name in OF_CELLS
+    typer.echo(f"{spec.source}: {spec.rows:,} rows; {made.chosen.name} ({made.chosen.reason})")
+    typer.echo(_verdict(audit))
+    before, after = guesses(audit.joint, audit.channel)
+    lines = _row_lines(made.encoded) if is_rows else _symbol_lines(made.encoded)
+    if certificate is not None and certificate.scope == "mechanisms":
+        lines.insert(3, ("no mechanism keeps more than", f"{certificate.upper_bound:.4f} (proven)"))
+    seen = "a published row" if is_rows else "Y"
+    lines.append(("best guess of S right", f"{before:.1%} before, {after:.1%} after seeing {seen}"))
+    facts(lines)
+    _stopped(certificate)
+    _bins_from_data(spec)
+    _sample(made.intervals, audit)
+    if is_rows:
+        typer.echo(limits_of_rows())
+    typer.echo(THREATS)
+
+
+def limits_of_rows() -> str:
+    """Return what is not promised of published rows."""
+    from lowlift.report.limits import WHOSE_ROW
+
+    return (
+        f"Not promised: {WHOSE_ROW.text[0].lower()}{WHOSE_ROW.text[1:]} Nor is a second release of "
+        "the same rows covered, nor the population, if the table is a sample of it."
+    )
+
+
+def _symbol_lines(encoded: "Encoded") -> list[tuple[str, str]]:
+    audit = encoded.release.audit
+    lines = [
+        ("published as", encoded.name),
+        ("values of X, of Y", f"{audit.joint.n_x:,}, {audit.channel.n_y:,}"),
+        ("information kept (NMI)", f"{audit.nmi:.4f}"),
+        ("rows changed", f"{encoded.share_changed:.1%}"),
+    ]
+    proven: Any = encoded.release.certificate
+    if _is_distortion(proven):
+        lines.append(("mean distance", _distance(proven.distortion, proven.lower_bound)))
+    return lines
+
+
+def _row_lines(encoded: "Encoded") -> list[tuple[str, str]]:
+    from lowlift.encodings.rows import RowChanges
+
+    found = RowChanges.of(encoded.release)
+    cells = f"{found.cells:,}"
+    if found.parts > found.cells:
+        cells += f", split into {found.parts:,} parts where the bound allows it"
+    lines = [
+        ("published as", f"rows of {counted(len(encoded.names), 'column')}, types as they are"),
+        ("cells", cells),
+        ("rows that stay in their cell", f"{found.stay:.1%}"),
+    ]
+    if found.distortion is not None and found.lower_bound is not None:
+        words = f"{_distance(found.distortion, found.lower_bound)}; 0 is none, 1 is all columns"
+        lines.insert(2, ("mean change of a row", words))
+    return lines
+
+
+def _distance(reached: float, least: float) -> str:
+    return f"{reached:.4f} (proven: at least {floor(least)})"
+
+
+def _is_distortion(certificate: "Certificate | None") -> bool:
+    return certificate is not None and certificate.scope == "distortion"
+
+
+def _proven(certificate: Any) -> dict[str, Any]:
+    """Return what is proven: how much can be kept, or how little must change."""
+    if _is_distortion(certificate):
+        ends = {"distortion": certificate.distortion, "lower_bound": certificate.lower_bound}
+        return {"upper_bound": None, **ends}
+    return {"upper_bound": certificate.upper_bound if certificate else None}
+
+
+def _changes(encoded: "Encoded") -> dict[str, Any]:
+    """Return what happens to rows, where rows are published."""
+    from lowlift.encodings.rows import RowChanges
+
+    if encoded.name != "rows":
+        return {}
+    found = RowChanges.of(encoded.release)
+    return {"cells": found.cells, "parts": found.parts, "share_staying": found.stay}
+
+
+def stopped_data(certificate: "Certificate | None") -> dict[str, Any]:
+    """Return whether the search was stopped, after how many seconds, and how far it came."""
+    gap = None if certificate is None or math.isnan(certificate.gap) else certificate.gap
+    return {
+        "gap": gap,
+        "stopped_after": certificate.stopped_after if certificate else None,
+        "stopped_note": stopped_note(certificate, TIME_LIMIT),
+    }
+
+
+def _stopped(certificate: "Certificate | None") -> None:
+    if note := stopped_note(certificate, TIME_LIMIT):
+        typer.echo(note)
+
+
+def curve_screen(points: "Sequence[Point]", time_limit: float) -> None:
+    """Print the points of a curve, and how many searches were stopped."""
+    rows = [
+        (
+            *(point.mechanism, f"{point.split:g}", f"{point.epsilon:g}", f"{point.nmi:.4f}"),
+            *(f"{point.min_lift_leakage:.3f}", f"{point.max_lift_leakage:.3f}"),
+        )
+        for point in points
+    ]
+    table(("mechanism", "split", "ε", "NMI", "leakage below", "leakage above"), rows)
+    typer.echo("Leakage in nats: minus the log of the smallest lift, the log of the largest.")
+    if count := sum(point.is_stopped for point in points):
+        longer = TIME_LIMIT.format(seconds=max(1, math.ceil(3 * time_limit)))
+        stopped = f"{count} of {len(points)} searches stopped after {time_limit:.3g} s."
+        typer.echo(f"{stopped} {MORE_TIME} try {longer}.")
+
+
+def receipt_screen(receipt: "Receipt") -> None:
+    """Print what was published."""
+    typer.echo(
+        f"Wrote {receipt.rows_out:,} rows to {receipt.output} ({receipt.draws} draws, "
+        f"{receipt.rows_in / max(receipt.seconds, 1e-9):,.0f} rows/s)."
+    )
+    if receipt.dropped or receipt.unseen:
+        typer.echo(f"Left out: {receipt.dropped:,} with missing values, {receipt.unseen:,} unseen.")
+    if not receipt.checked_on_this_table:
+        typer.echo("S is not in this table: the bound was not checked on it, and may not hold.")
+    for item in receipt.outside_the_guarantee:
+        typer.echo(f"Outside the guarantee: {item}.")
+
+
+def verification_screen(found: "Verification") -> None:
+    """Print each check."""
+    for check in found.checks:
+        word = "ok  " if check.is_ok else "NOT " if check.is_accepted else "FAIL"
+        typer.echo(f"{word} {check.name}: {check.detail}")
+    if not found.is_ok:
+        typer.echo("NOT verified.")
+    elif found.exceptions:
+        typer.echo(f"Verified, except: {'; '.join(found.exceptions)}.")
+    else:
+        typer.echo("Verified.")
+
+
+def release_screen(encoded: "Encoded") -> None:
+    """Print a release as it is published: its audit, and what each output mixes."""
+    release = encoded.release
+    typer.echo(_verdict(release.audit))
+    lines = [("mechanism", release.mechanism or "(not said)")]
+    if encoded.name == "rows":
+        lines += _row_lines(encoded)
+    else:
+        sizes = f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"
+        lines += _symbol_lines(encoded)
+        lines[2] = ("values of S, X, Y", sizes)
+        if release.certificate is not None and not _is_distortion(release.certificate):
+            lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
+    facts([*lines, ("fingerprint", release.fingerprint[:16])])
+    _stopped(release.certificate)
+    p_x_given_y, audit, names = release.p_x_given_y, release.audit, encoded.x_texts
+    rows = []
+    order = (-audit.p_y).argsort(kind="stable").tolist()
+    for y in order[:40]:
+        column = p_x_given_y[:, y]
+        members = [x for x in (-column).argsort(kind="stable").tolist() if column[x] > 0]
+        words = "; ".join(f"{names[x]} {column[x]:.0%}" for x in members[:5])
+        more = f"; {len(members) - 5} more" if len(members) > 5 else ""
+        lifts = audit.lift[:, y]
+        ends = f"{lifts.min():.3f}", f"{lifts.max():.3f}"
+        name = str(y)
+        if encoded.name in {"values", *OF_CELLS}:
+            name = encoded.texts[y] if encoded.name in OF_CELLS else shown(encoded.labels[y])
+        rows.append((name, f"{audit.p_y[y]:.4f}", words + more, *ends))
+    title = f"{len(rows)} of {release.channel.n_y:,} outputs, by share"
+    head = {"values": "value", "codes": "code", "rows": "cell"}.get(encoded.name, "output")
+    table((head, "share", "stands for", "min lift", "max lift"), rows, title)
+
+
+def release_data(encoded: "Encoded") -> dict[str, Any]:
+    """Return a release's numbers as it is published, and what each output stands for."""
+    release = encoded.release
+    p_x_given_y, labels = release.p_x_given_y, release.joint.x_labels
+    published = encoded.labels
+    if encoded.name == "rows":  # a cell is told by its conditions
+        labels, published = encoded.x_texts, encoded.texts
+    outputs = [
+        {
+            "code": y,
+            "published": published[y],
+            "share": float(release.audit.p_y[y]),
+            "min_lift": float(release.audit.lift[:, y].min()),
+            "max_lift": float(release.audit.lift[:, y].max()),
+            "stands_for": [
+                {"value": labels[x], "probability": float(p_x_given_y[x, y])}
+                for x in sorted(release.channel.atom(y)[0])
+            ],
+        }
+        for y in range(release.channel.n_y)
+    ]
+    sizes = {"s": release.joint.n_s, "x": release.joint.n_x, "y": release.channel.n_y}
+    data = audit_data(release.audit) | {"mechanism": release.mechanism}
+    data |= _proven(release.certificate) | _changes(encoded)
+    data |= {"encoding": encoded.name, "share_changed": encoded.share_changed}
+    data |= stopped_data(release.certificate)
+    return data | {"sizes": sizes, "fingerprint": release.fingerprint, "channel": outputs}
+
+
+def estimate_screen(found: "TableEstimate") -> None:
+    """Print the estimate of P(X) with its intervals."""
+    result = found.estimate
+    labels = [shown(label) for label in result.x_labels]
+    rows = [
+        (
+            labels[k],
+            f"{result.p_x[k]:.4f}" if result.is_identified[k] else "",
+            *(
+                f"{end:.4f}" if math.isfinite(end) else ""
+                for end in (result.low[k], result.high[k])
+            ),
+        )
+        for k in range(len(labels))
+    ]
+    title = f"P(X) from {found.rows:,} published rows, {result.level:.0%} intervals (all at once)"
+    table(("value", "estimate", "from", "to"), rows, title)
+    totals = [
+        (
+            " | ".join(labels[x] for x in block.symbols),
+            *(f"{value:.4f}" if math.isfinite(value) else "" for value in block[1:]),
+        )
+        for block in result.blocks
+        if len(block.symbols) > 1
+    ]
+    if totals:
+        table(("values that are merged", "total", "from", "to"), totals)
+    for note in result.notes:
+        typer.echo(f"Note: {note}")
+
+
+def groups_screen(found: "GroupEstimate", *, as_json: bool) -> None:
+    """Print shares and means by groups."""
+    if as_json:
+        groups = [
+            {
+                name: None if isinstance(value, float) and math.isnan(value) else value
+                for name, value in record.items()
+            }
+            for record in found.records()
+        ]
+        data = {"rows": found.rows, "level": found.level, "groups": groups}
+        print_json(data | {"notes": found.notes})
+        return
+    title = f"From {found.rows:,} published rows, {found.level:.0%} intervals"
+    table(found.head, found.lines[:_MOST_GROUPS], title)
+    more = len(found.groups) - _MOST_GROUPS
+    if more > 0:
+        typer.echo(f"{more:,} more groups are not shown: use --json.")
+    for note in found.notes:
+        typer.echo(f"Note: {note}")
+
+
+def utility_screen(found: "Utility") -> None:
+    """Print what an analyst gets."""
+    from lowlift._cells.utility import CONFIDENTIAL, OTHER_PROMISE
+
+    table(found.head, found.rows)
+    facts(found.facts)
+    typer.echo(f"\n{OTHER_PROMISE}\n{CONFIDENTIAL}")

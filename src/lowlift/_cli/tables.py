@@ -1,0 +1,270 @@
+"""``lowlift audit``, ``design``, ``apply`` and ``sanitize``: from a table to a safe table."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+from warnings import catch_warnings, simplefilter
+
+import typer
+
+from lowlift._cli import options as o
+from lowlift._cli.progress import drawing, searching
+from lowlift._cli.reports import Pages
+from lowlift.errors import LowliftWarning
+
+
+@o.grouped
+def audit(
+    *,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TABLE | RELEASE...",
+            help="A table, or two or more release files (.json) of the same table.",
+        ),
+    ],
+    sensitive: Annotated[list[str] | None, o.SENSITIVE] = None,
+    released: Annotated[list[str] | None, o.RELEASED] = None,
+    reading: o.Reading,
+    bound: o.Bound,
+    engine: o.Engine = None,
+    output: o.Output,
+) -> None:
+    """Tell how much publishing columns as they are would reveal of the sensitive ones.
+
+    Exit code 0: the bound holds; 1: it does not; 2: bad input. With release files instead of a
+    table: the verdict on all of them together, as budgets do not add up.
+    """
+    from lowlift._cli import screens
+    from lowlift.errors import InvalidInput
+    from lowlift.workflow import audit_table, report_of
+
+    pages = Pages(output, source=sources[0])
+    if all(source.endswith(".json") for source in sources):
+        if pages.is_wanted:
+            raise InvalidInput("a report is on a table or on one release: use lowlift report.")
+        _audit_releases(sources, output.json)
+        return
+    if len(sources) > 1:
+        raise InvalidInput("name one table, or release files ending in .json.")
+    criterion = bound.made(sensitive)
+    asked = reading.asked(sensitive, released)
+    found = audit_table(sources[0], asked, criterion, engine=engine)
+    pages.write(lambda: report_of(found))
+    if output.json:
+        columns = {name: screens.audit_data(part) for name, part in found.columns}
+        data = screens.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
+        data |= {"rows": found.spec.rows, "columns": columns}
+        sampled = screens.sample_warnings(found.intervals, found.audit)
+        warnings = pages.every(*sampled, *found.warnings)
+        data |= {"sample": screens.interval_data(found.intervals), "warnings": warnings}
+        screens.print_json(data | pages.data)
+    else:
+        screens.audit_screen(found)
+        pages.say(*found.warnings)
+    raise typer.Exit(0 if found.is_satisfied else 1)
+
+
+def _audit_releases(files: list[str], json: bool) -> None:
+    from lowlift._cli import screens
+    from lowlift.workflow import audit_releases
+
+    releases, found = audit_releases(files)
+    if json:
+        screens.print_json(
+            {
+                "criterion": str(releases[0].criterion),
+                "is_satisfied": found.is_satisfied,
+                "outputs": found.n_outputs,
+                "violations": found.violations,
+                "nmi": found.nmi,
+                "min_lift_leakage": found.min_lift_leakage,
+                "max_lift_leakage": found.max_lift_leakage,
+            }
+        )
+    else:
+        word = screens.word(found.is_satisfied)
+        typer.echo(f"{len(releases)} releases together: {releases[0].criterion} {word}.")
+        typer.echo(
+            f"{found.violations:,} of {found.n_outputs:,} joint outputs break it; leakage "
+            f"{found.min_lift_leakage:.4f} below, {found.max_lift_leakage:.4f} above."
+        )
+        typer.echo(screens.THREATS)
+    raise typer.Exit(0 if found.is_satisfied else 1)
+
+
+@o.grouped
+def design(
+    *,
+    source: o.Source,
+    sensitive: o.Sensitive,
+    released: o.ReleasedOrAll = None,
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="For example: -o release.json")
+    ] = Path("release.json"),
+    public: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the codebook, e.g. --public codebook.json."),
+    ] = None,
+    round_to: o.RoundTo = None,
+    reading: o.Reading,
+    bound: o.Bound,
+    method: o.Method,
+    rows: o.Rows,
+    time_limit: o.TimeLimit = 60.0,
+    engine: o.Engine = None,
+    output: o.Output,
+) -> None:
+    """Design a release: what to publish in place of the columns so that the bound holds.
+
+    The release file holds the counts of S by X: confidential. The codebook may be published.
+    """
+    from lowlift._cli import screens
+    from lowlift.errors import BoundViolated
+    from lowlift.workflow import codebook_of, report_of
+    from lowlift.workflow import design as run
+    from lowlift.workflow.sanitizing import refuse_existing
+
+    refuse_existing(out, public, force=output.force, source=source)
+    pages = Pages(output, *filter(None, (out, public)), source=source)
+    criterion = bound.made(sensitive)
+    asked = rows.asked(sensitive, released, reading, method)
+    with searching(output.json) as progress:
+        made = run(
+            source,
+            asked,
+            criterion,
+            mechanism=method.mechanism,
+            encoding=method.encoding,
+            time_limit=time_limit,
+            engine=engine,
+            progress=progress,
+        )
+    if not made.is_satisfied:
+        raise BoundViolated(f"{made.chosen.name} found no release that satisfies {criterion}.")
+    warnings = list(made.warnings)
+    book = codebook_of(made, round_to) if public is not None else None
+    made.release.to_json(out)
+    if book is not None and public is not None:
+        book.to_json(public)
+        warnings += book.warnings
+    pages.write(lambda: report_of(made, round_to=round_to))
+    if output.json:
+        files = {"release": str(out), "codebook": None if public is None else str(public)}
+        data = screens.design_data(made) | files | pages.data
+        every = pages.every(*data["warnings"], *warnings)
+        screens.print_json(data | {"warnings": every})
+    else:
+        screens.design_screen(made)
+        also = "" if public is None else f" and {public} (public)"
+        typer.echo(f"Wrote {out} (confidential){also}.")
+        pages.say(*warnings)
+
+
+@o.grouped
+def apply(
+    *,
+    source: o.Source,
+    release: o.ReleaseFile,
+    out: o.Target,
+    draws: o.Draws,
+    accept_unchecked: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unchecked",
+            help="Publish a table without the sensitive columns: the bound is not checked; "
+            "recorded.",
+        ),
+    ] = False,
+    engine: o.Engine = None,
+    force: o.Force = False,
+    json: o.Json = False,
+) -> None:
+    """Publish: draw a released value for each row of a table, and write nothing else.
+
+    The bound is checked on this table first. If it does not hold, or the sensitive columns are not
+    in the table, nothing is written and the exit code is 1.
+    """
+    from lowlift._cli import screens
+    from lowlift._release import Release
+    from lowlift.workflow import apply as run
+
+    options = draws.options(force, accept_unchecked)
+    designed = Release.from_json(release)
+    with drawing(json) as progress, catch_warnings(record=True) as found:
+        simplefilter("always", LowliftWarning)
+        receipt = run(source, designed, out, options, engine=engine, progress=progress)
+    told = [str(each.message) for each in found if issubclass(each.category, LowliftWarning)]
+    if json:
+        screens.print_json(asdict(receipt) | {"warnings": told})
+        return
+    screens.receipt_screen(receipt)
+    typer.echo(screens.THREATS)
+    screens.warn(told)
+
+
+@o.grouped
+def sanitize(
+    *,
+    source: o.Source,
+    sensitive: o.Sensitive,
+    released: o.ReleasedOrAll = None,
+    out: o.Target,
+    reading: o.Reading,
+    bound: o.Bound,
+    method: o.Method,
+    rows: o.Rows,
+    round_to: o.RoundTo = None,
+    time_limit: o.TimeLimit = 60.0,
+    draws: o.Draws,
+    engine: o.Engine = None,
+    output: o.Output,
+) -> None:
+    """Design, publish and verify in one; writes release, codebook and receipt beside the output.
+
+    Exit code 0: all of them are there and verified. Any other: none is.
+    """
+    from lowlift._cli import screens
+    from lowlift._receipts import receipt_path
+    from lowlift.workflow import report_of
+    from lowlift.workflow import sanitize as run
+
+    receipt = receipt_path(out)
+    parts = ("release.json", "codebook.json", "receipt.json")
+    beside = [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
+    pages = Pages(output, Path(out), *beside, source=source)
+    criterion = bound.made(sensitive)
+    asked = rows.asked(sensitive, released, reading, method)
+    options = draws.options(output.force)
+    with searching(output.json) as design_progress, drawing(output.json) as apply_progress:
+        made = run(
+            source,
+            asked,
+            criterion,
+            out,
+            options,
+            mechanism=method.mechanism,
+            encoding=method.encoding,
+            round_to=round_to,
+            time_limit=time_limit,
+            engine=engine,
+            design_progress=design_progress,
+            apply_progress=apply_progress,
+        )
+    pages.write(lambda: report_of(made, round_to=round_to))
+    files = {name: str(path) for name, path in made.files.items()} | pages.data
+    if output.json:
+        checks = [asdict(check) for check in made.verification.checks]
+        designed = screens.design_data(made.design)
+        data: dict[str, object] = {"design": designed, "receipt": asdict(made.receipt)}
+        every = pages.every(*designed["warnings"], *made.warnings)
+        data |= {"checks": checks, "files": files, "warnings": every}
+        screens.print_json(data | {"is_verified": made.verification.is_ok})
+    else:
+        screens.design_screen(made.design)
+        screens.receipt_screen(made.receipt)
+        screens.verification_screen(made.verification)
+        typer.echo(f"Confidential: {files['release']}.")
+        if draws.seed is None:
+            typer.echo(f"To publish: {out}, {files['codebook']}.")
+        pages.say(*made.warnings)

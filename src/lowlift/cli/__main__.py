@@ -1,6 +1,0 @@
-"""``python -m lowlift.cli`` is ``lowlift``."""
-
-from lowlift.cli import main
-
-if __name__ == "__main__":
-    main()
