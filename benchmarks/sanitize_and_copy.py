@@ -41,7 +41,7 @@ def watched(spent: dict[str, float]) -> Iterator[None]:
     """Add up the seconds of each part of `sanitize`."""
     parts = {
         "count": (Table, "count"),
-        "design": (sanitizing, "design_counted"),
+        "design": (sanitizing, "design_table"),
         "draw": (application, "rows_per_output"),
         "shuffle, write": (Writer, "write_counts"),
         "read back, hash": (application, "_read_back"),
