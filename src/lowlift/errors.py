@@ -26,7 +26,7 @@ __all__ = [
 
 
 #: What to do about an error, by the name of the advice, for someone who writes Python. The command
-#: line and the web have tables of the same keys (`cli.words`, `web.words`).
+#: line and the web have tables of the same keys (`_cli.words`, `web.words`).
 ADVICE: Mapping[str, str] = {
     "bins": "Declare them, such as bins={{{column!r}: {example!r}}}; other forms: {forms}.",
     "cells": 'Or publish rows: cells="auto".',
