@@ -15,7 +15,7 @@ from lowlift.workflow.cells import design_cells
 from lowlift.workflow.choices import MECHANISMS, Progress
 from lowlift.workflow.columns import count
 from lowlift.workflow.designing import Design, design_counted
-from lowlift.workflow.profiles import flagged
+from lowlift.workflow.profiling import flagged
 
 #: Up to so many columns of categories are published together, as symbols.
 _FEW_COLUMNS = 5
