@@ -33,6 +33,15 @@ def test_modules_that_are_not_public_begin_with_an_underscore():
     assert {f"lowlift.{name}" for name in found - {"py"}} == set(PUBLIC) - {"lowlift"}
 
 
+def test_every_module_has_fewer_than_400_lines():
+    sizes = {
+        str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines())
+        for path in (ROOT / "src").rglob("*.py")
+    }
+    assert len(sizes) > 100
+    assert {path: size for path, size in sizes.items() if size >= 400} == {}
+
+
 def test_there_is_one_semantic_version():
     assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc|\.dev)\d+)?", lowlift.__version__)
     assert "version" in PROJECT["project"]["dynamic"]

@@ -55,7 +55,7 @@ def paper(
         TimeRemainingColumn,
     )
 
-    from lowlift._cli import screens
+    from lowlift._cli import json_data
     from lowlift.paper import FIGURES, reproduce
 
     console = Console(stderr=True)
@@ -84,6 +84,6 @@ def paper(
             progress=show,
         )
     if json:
-        screens.print_json({"page": str(page), "figures": sorted(set(figures or FIGURES))})
+        json_data.print_json({"page": str(page), "figures": sorted(set(figures or FIGURES))})
     else:
         typer.echo(f"Wrote {page}")
