@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from lowlift.errors import InvalidInput
 
@@ -55,6 +55,17 @@ def verify(
     )
 
 
+class _Groups(TypedDict, total=False):
+    """What `estimate` takes where it estimates of groups, for type checkers."""
+
+    by: Names
+    mean: Names
+    bins: Mapping[str, Any] | None
+    level: float
+    population: bool
+    engine: str | None
+
+
 @overload
 def estimate(
     published: Any, codebook: "str | Codebook", *, level: float = 0.95, engine: str | None = None
@@ -63,15 +74,7 @@ def estimate(
 
 @overload
 def estimate(
-    published: Any,
-    codebook: "str | Codebook",
-    *,
-    by: Names = (),
-    mean: Names = (),
-    bins: Mapping[str, Any] | None = None,
-    level: float = 0.95,
-    population: bool = False,
-    engine: str | None = None,
+    published: Any, codebook: "str | Codebook", **groups: Unpack[_Groups]
 ) -> "GroupEstimate": ...
 
 

@@ -3,9 +3,8 @@
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from lowlift._display import card
+from lowlift._display import card, frame
 from lowlift._wording import counted, joined, percent
-from lowlift.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,12 +146,8 @@ class TableProfile:
         MissingExtra
             Without pandas.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtra("pandas is needed: pip install 'lowlift[sklearn]'") from error
         names = [field.name for field in fields(ColumnProfile)]
-        return pd.DataFrame([{n: getattr(c, n) for n in names} for c in self.columns], None, names)
+        return frame([{n: getattr(c, n) for n in names} for c in self.columns], names)
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return a line for each column as people read it, those that say most first."""
