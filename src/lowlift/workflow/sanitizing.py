@@ -94,8 +94,8 @@ class Sanitized:
                 "utility is told of published rows; this release publishes "
                 f"{self.design.encoded.name}. Use cells, or lowlift.compare for any two tables."
             )
-        options = {"release": self.release, "attack": attack, "task": task, "engine": self.engine}
-        return compare_tables(self.source, self.table, **options)  # type: ignore[arg-type]
+        how: Any = {"attack": attack, "task": task, "engine": self.engine}
+        return compare_tables(self.source, self.table, release=self.release, **how)
 
     def _repr_html_(self) -> str:
         """Return what was published, as a notebook shows it."""

@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from sqlglot import exp
 
@@ -177,8 +177,8 @@ def _sniffed(sandbox: Sandbox, link: str) -> tuple[str, dict[str, str]]:
     return delimiter, {}
 
 
-def _opened(path: str) -> IO[bytes]:
-    return gzip.open(path) if path.endswith(".gz") else Path(path).open("rb")  # type: ignore[return-value]
+def _opened(path: str) -> gzip.GzipFile | io.BufferedReader:
+    return gzip.GzipFile(path) if path.endswith(".gz") else Path(path).open("rb")
 
 
 def _is_quoted(path: str) -> bool:
