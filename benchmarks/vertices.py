@@ -139,7 +139,7 @@ def mixed_by_highs(joint: ll.Joint, vertices: Floats) -> float:
     """Return the NMI of the best mixture."""
     import highspy
 
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver: Any = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = len(vertices), joint.n_x

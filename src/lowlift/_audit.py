@@ -122,7 +122,7 @@ class Audit(Judged):
         return bool(self.allowed.all())
 
     @cached_property
-    def mutual_information(self) -> float:  # type: ignore[override]
+    def mutual_information(self) -> float:  # type: ignore[override]  # computed once
         """I(X;Y) in nats."""
         return information_x(self.joint, self.channel, self.p_y)
 

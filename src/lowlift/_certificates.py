@@ -119,6 +119,18 @@ class Certificate:
         with refusing_damage(Path(path).name):
             return cls.from_dict({k: v for k, v in saved.items() if k not in {"format", "version"}})
 
+    def is_proven(
+        self,
+        joint: Joint,
+        criterion: Criterion,
+        distance: Any = None,  # noqa: ARG002 (of a bound on distances)
+        weights: Any = None,  # noqa: ARG002 (the same)
+        *,
+        time_limit: float = 600.0,
+    ) -> bool:
+        """Prove the bound anew; see `verify_certificate`, which checks its arguments first."""
+        return _is_proven(self, joint, criterion, time_limit)
+
     @property
     def proven(self) -> str:
         """The bound in words, rounded up."""
@@ -190,8 +202,12 @@ def verify_certificate(
     check_joint(joint)
     check_criterion(criterion)
     check_instance(certificate, Certificate, "certificate")
-    if certificate.scope == "distortion":
-        return certificate.is_proven(joint, criterion, distance, weights)  # type: ignore[attr-defined,no-any-return]
+    return certificate.is_proven(joint, criterion, distance, weights, time_limit=time_limit)
+
+
+def _is_proven(
+    certificate: Certificate, joint: Joint, criterion: Criterion, time_limit: float
+) -> bool:
     if certificate.scope != "mechanisms":
         raise InvalidInput(
             'only a certificate of scope "mechanisms" or "distortion" can be verified; got '

@@ -1,7 +1,13 @@
-"""Results as a notebook shows them: one small HTML card that needs nothing else."""
+"""Results as a notebook shows them: one small HTML card that needs nothing else, or a frame."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import TYPE_CHECKING, Any
+
+from lowlift.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Outputs, symbols or rows that a card shows.
 MOST = 8
@@ -80,3 +86,18 @@ def _row(cells: Sequence[str], tag: str, sides: Sequence[str]) -> str:
 def _safe(text: str) -> str:
     """Return text for HTML; halves of surrogate pairs, which UTF-8 cannot hold, are replaced."""
     return escape(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def frame(content: Any, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+    """Return `pandas.DataFrame(content, columns=columns)`.
+
+    Raises
+    ------
+    MissingExtra
+        Without pandas.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtra("pandas is needed: pip install 'lowlift[sklearn]'") from error
+    return pd.DataFrame(content, columns=columns)

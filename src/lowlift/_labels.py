@@ -91,6 +91,13 @@ def _frame_label(label: Any) -> Any:
         return tuple(_frame_label(part) for part in label)
     if isinstance(label, np.generic):
         label = label.item()
-    if label is None or isinstance(label, str | int) or (label == label) is True:  # noqa: PLR0124
+    if label is None or isinstance(label, str | int) or (label == label) is True:  # noqa: PLR0124 (NaN is not)
         return label if label is None or isinstance(label, str | int | float) else str(label)
     return None
+
+
+def number_of(label: Label) -> int:
+    """Return a label that is a whole number, as that of a cell is."""
+    if not isinstance(label, int):
+        raise InvalidInput("a label of cells must be the number of one; one is not.")
+    return label

@@ -33,6 +33,7 @@ from lowlift.tables.schema import Origin, Schema
 
 if TYPE_CHECKING:
     from lowlift.figures import Picture
+    from lowlift.records import OneRecord
 
 
 Seed: TypeAlias = int | np.random.Generator | None
@@ -117,7 +118,8 @@ class Release:
     @property
     def origin(self) -> Origin | None:
         """The columns that were counted, and where; None when it was not designed on a table."""
-        return self.joint.origin  # type: ignore[no-any-return]
+        found: Origin | None = self.joint.origin
+        return found
 
     @property
     def table(self) -> dict[str, Any] | None:
@@ -289,10 +291,10 @@ class Release:
         The first call makes the tables of `lowlift.records.OneRecord`, which has the parameters
         and the guarantee; the next ones take some microseconds and load no solver.
         """
-        return self._one_record.draw(record, id=id, key=key, unseen=unseen)  # type: ignore[no-any-return]
+        return self._one_record.draw(record, id=id, key=key, unseen=unseen)
 
     @cached_property
-    def _one_record(self) -> Any:
+    def _one_record(self) -> "OneRecord":
         from lowlift.records import OneRecord
 
         return OneRecord(self)

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift._arguments import check_callable
-from lowlift._display import MOST, card
+from lowlift._display import MOST, card, frame
 from lowlift._joint import Joint, check_joint
 from lowlift._release import Release
 from lowlift._rounding import percent_at_most
 from lowlift._wording import counted, percent
 from lowlift.criteria import Criterion, check_criterion
 from lowlift.criteria.protocol import epsilon_of, split_of
-from lowlift.errors import InvalidInput, MissingExtra
+from lowlift.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,17 +145,13 @@ class Tradeoff:
         MissingExtra
             Without pandas.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtra("pandas is needed: pip install 'lowlift[sklearn]'") from error
-        frame = pd.DataFrame({name: self.rows[name] for name in self.rows.dtype.names or ()})
         asked = [self.criteria[k] for k in self.rows["criterion"]]
-        frame["criterion"] = pd.Series([str(criterion) for criterion in asked], dtype="str")
-        place = frame.columns.get_loc("criterion")
-        frame.insert(place + 1, "epsilon", np.array([epsilon_of(c) for c in asked], np.float64))
-        frame.insert(place + 2, "lambda", np.array([split_of(c) for c in asked], np.float64))
-        return frame
+        content = {name: self.rows[name] for name in self.rows.dtype.names or ()}
+        found = frame(content | {"criterion": list(map(str, asked))}).astype({"criterion": "str"})
+        place = found.columns.get_loc("criterion")
+        found.insert(place + 1, "epsilon", np.array([epsilon_of(c) for c in asked], np.float64))
+        found.insert(place + 2, "lambda", np.array([split_of(c) for c in asked], np.float64))
+        return found
 
     def plot(self) -> "Picture":
         """Draw what is kept and what leaks over the budget: means over the joints.

@@ -33,6 +33,23 @@ def test_modules_that_are_not_public_begin_with_an_underscore():
     assert {f"lowlift.{name}" for name in found - {"py"}} == set(PUBLIC) - {"lowlift"}
 
 
+def test_every_module_has_fewer_than_400_lines():
+    sizes = {
+        str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines())
+        for path in (ROOT / "src").rglob("*.py")
+    }
+    assert len(sizes) > 100
+    assert {path: size for path, size in sizes.items() if size >= 400} == {}
+
+
+def test_every_check_that_is_switched_off_says_why():
+    lines = [line for path in (ROOT / "src").rglob("*.py") for line in path.read_text().split("\n")]
+    found = [line for line in lines if re.search(r"# (ruff: )?noqa|# type: ignore", line)]
+    given = r"noqa: [A-Z0-9, ]+ \(.+\)$|type: ignore\[[a-z-]+\]  # .+$"
+    assert len(found) > 10
+    assert [line for line in found if not re.search(given, line)] == []
+
+
 def test_there_is_one_semantic_version():
     assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc|\.dev)\d+)?", lowlift.__version__)
     assert "version" in PROJECT["project"]["dynamic"]

@@ -162,7 +162,7 @@ def test_a_release_of_a_read_joint_is_saved_with_its_columns(tmp_path):
 def test_a_release_is_described_as_it_would_be_published(monkeypatch):
     release = ll.subset_merging(ll.read_joint(people(), SCHEMA), ll.LIP(0.5))
     assert described(release).name == published(release).name == "values"
-    monkeypatch.setattr("lowlift.encodings.encoded.MOST_ENTRIES", 0)
+    monkeypatch.setattr("lowlift.encodings.encoding.MOST_ENTRIES", 0)
     assert described(release).name == "groups"
     with pytest.raises(InvalidInput, match="Use the encoding codes or groups"):
         release.apply(people())

@@ -167,10 +167,10 @@ class Tree:
             if here[0][0].is_category:
                 yield f"{name} {_category_words(here)}"
                 continue
-            most = [split.most for split, left in here if left]
-            least = [split.most for split, left in here if not left]
-            below = f"up to {min(most)}" if most else ""  # type: ignore[type-var]
-            above = f"above {max(least)}" if least else ""  # type: ignore[type-var]
+            most: list[Any] = [split.most for split, left in here if left]
+            least: list[Any] = [split.most for split, left in here if not left]
+            below = f"up to {min(most)}" if most else ""
+            above = f"above {max(least)}" if least else ""
             missing = "" if most else " or missing"
             yield f"{name} {' '.join(part for part in (above, below) if part)}{missing}"
 

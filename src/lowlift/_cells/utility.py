@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lowlift._arrays import Bools, Floats, Ints
 from lowlift._cells.features import number_feature
-from lowlift._display import card
+from lowlift._display import card, frame
 from lowlift._wording import counted, percent
 
 if TYPE_CHECKING:
@@ -198,9 +198,7 @@ class Utility:
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return one row per column, with the fields of `ColumnUtility`."""
-        import pandas as pd
-
-        return pd.DataFrame(self.columns).set_index("name")
+        return frame(self.columns).set_index("name")
 
     def __str__(self) -> str:
         lines = [self.head, *self.rows]

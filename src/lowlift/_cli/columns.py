@@ -16,13 +16,13 @@ def columns(
 
     Nothing is judged or written: the exit code is 0 unless the input is bad.
     """
-    from lowlift._cli import screens
+    from lowlift._cli import json_data
     from lowlift.tables import parse_bins
     from lowlift.workflow import profile_columns
 
     declared = dict(parse_bins(text) for text in bins or ())
     found = profile_columns(source, sensitive, bins=declared, engine=engine)
     if json:
-        screens.print_json(found.to_dict())
+        json_data.print_json(found.to_dict())
     else:
         typer.echo(str(found))

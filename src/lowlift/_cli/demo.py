@@ -17,7 +17,7 @@ def demo(
     json: o.Json = False,
 ) -> None:
     """Release the Titanic's passenger list: publish class, sex and age, protect who survived."""
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift.criteria import ALIP
     from lowlift.datasets import write_titanic
     from lowlift.errors import InvalidInput
@@ -32,8 +32,8 @@ def demo(
     if json:
         made = sanitize(source, asked, bound, str(out / "safe.csv"))
         files = sorted(str(path) for path in out.iterdir())
-        design = screens.design_data(made.design)
-        screens.print_json(
+        design = json_data.design_data(made.design)
+        json_data.print_json(
             {"design": design, "files": files, "is_verified": made.verification.is_ok}
             | {"warnings": design["warnings"]}
         )

@@ -17,15 +17,15 @@ def explain(
     json: o.Json = False,
 ) -> None:
     """Explain what is promised and what is not, the criteria, encodings, budgets and exit codes."""
-    from lowlift._cli import screens
+    from lowlift._cli import json_data
     from lowlift._explanations import TOPICS, page
 
     if topic is not None and json:
-        screens.print_json({"topic": topic, "text": page(topic)})
+        json_data.print_json({"topic": topic, "text": page(topic)})
     elif topic is not None:
         typer.echo(page(topic).rstrip())
     elif json:
-        screens.print_json({"topics": TOPICS})
+        json_data.print_json({"topics": TOPICS})
     else:
         for name in TOPICS:
             title = page(name).partition("\n")[0].removeprefix("# ")

@@ -36,7 +36,7 @@ def verify(
 
     Exit code 0: all is so; 1: something is not; 2: bad input.
     """
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift.workflow import verify as run
 
     found = run(
@@ -49,7 +49,7 @@ def verify(
     if json:
         checks = [asdict(check) for check in found.checks]
         data = {"is_verified": found.is_ok, "except": found.exceptions, "checks": checks}
-        screens.print_json(data)
+        json_data.print_json(data)
     else:
         screens.verification_screen(found)
     raise typer.Exit(0 if found.is_ok else 1)
@@ -82,7 +82,7 @@ def estimate(
 
     Published rows (cells) need --by or --mean; values can have --by. All with intervals.
     """
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift.errors import InvalidInput
     from lowlift.tables import parse_bins
     from lowlift.workflow import estimate_groups, estimate_table
@@ -100,37 +100,18 @@ def estimate(
             is_population=population,
             engine=engine,
         )
-        screens.groups_screen(groups_found, as_json=json)
+        if json:
+            json_data.print_json(json_data.groups_data(groups_found))
+        else:
+            screens.groups_screen(groups_found)
         return
     if bins or population:
         raise InvalidInput("--bin and --population go with --by or --mean; neither is given.")
     found = estimate_table(published, codebook, level=level, engine=engine)
-    if not json:
+    if json:
+        json_data.print_json(json_data.estimate_data(found))
+    else:
         screens.estimate_screen(found)
-        return
-    result = found.estimate
-    values = [
-        {
-            "value": label,
-            "estimate": float(result.p_x[k]) if result.is_identified[k] else None,
-            "low": float(result.low[k]),
-            "high": float(result.high[k]),
-        }
-        for k, label in enumerate(found.codebook.x_labels)
-    ]
-    labels = result.x_labels
-    totals = [
-        {
-            "values": [labels[x] for x in block.symbols],
-            "total": block.total,
-            "low": block.low,
-            "high": block.high,
-        }
-        for block in result.blocks
-        if len(block.symbols) > 1
-    ]
-    data = {"rows": found.rows, "level": level, "is_consistent": result.is_consistent}
-    screens.print_json(data | {"x": values, "totals": totals, "notes": result.notes})
 
 
 def _split(given: list[str] | None) -> list[str]:
@@ -164,7 +145,7 @@ def utility(
     Distances of tables of one and two columns beside those of a bootstrap sample of the source,
     correlations, and unique rows.
     """
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift._release import Release
     from lowlift.workflow import compare_tables
 
@@ -179,7 +160,9 @@ def utility(
     )
     if json:
         names = {"columns": [one._asdict() for one in found.columns]}
-        screens.print_json(asdict(found) | names | {"scores": [s._asdict() for s in found.scores]})
+        json_data.print_json(
+            asdict(found) | names | {"scores": [s._asdict() for s in found.scores]}
+        )
     else:
         screens.utility_screen(found)
 
@@ -189,13 +172,13 @@ def show(
     json: o.Json = False,
 ) -> None:
     """Show a release: the channel that is published, what it merges or mixes, and its audit."""
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift._release import Release
     from lowlift.encodings import described
 
     found = described(Release.from_json(release))
     if json:
-        screens.print_json(screens.release_data(found))
+        json_data.print_json(json_data.release_data(found))
     else:
         screens.release_screen(found)
 
@@ -226,7 +209,7 @@ def tradeoff(
     json: o.Json = False,
 ) -> None:
     """Run mechanisms over budgets on a table: what utility each bound costs."""
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift.errors import InvalidInput
     from lowlift.workflow import (
         audit_table,
@@ -258,7 +241,7 @@ def tradeoff(
     write_curve(points, out)
     pages.write(lambda: report_of_curve(found, points))
     if json:
-        screens.print_json([asdict(point) for point in points])
+        json_data.print_json([asdict(point) for point in points])
         return
     screens.curve_screen(points, time_limit)
     typer.echo(f"Wrote {out}.")
@@ -271,11 +254,11 @@ def _new(
     json: o.Json = False,
 ) -> None:
     """Write a new key of 32 random bytes, readable by you only."""
-    from lowlift._cli import screens
+    from lowlift._cli import json_data
     from lowlift.workflow import new_key
 
     path = new_key(file)
     if json:
-        screens.print_json({"key": str(path), "bytes": 32})
+        json_data.print_json({"key": str(path), "bytes": 32})
     else:
         typer.echo(f"Wrote {path}. Who has it can undo keyed draws: keep it apart.")

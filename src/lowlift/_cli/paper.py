@@ -14,6 +14,7 @@ def paper(
         list[int] | None,
         typer.Argument(metavar="FIGURE", help="Figures from 1 to 8, e.g. 4 6. Default: all."),
     ] = None,
+    *,
     out: Annotated[
         Path,
         typer.Option(
@@ -22,7 +23,7 @@ def paper(
             help="A new or empty folder, or one from an earlier run, which then goes on where it "
             "stopped. For example: --out reproduction",
         ),
-    ] = ...,  # type: ignore[assignment]
+    ],
     joints: Annotated[
         int | None,
         typer.Option(
@@ -55,7 +56,7 @@ def paper(
         TimeRemainingColumn,
     )
 
-    from lowlift._cli import screens
+    from lowlift._cli import json_data
     from lowlift.paper import FIGURES, reproduce
 
     console = Console(stderr=True)
@@ -84,6 +85,6 @@ def paper(
             progress=show,
         )
     if json:
-        screens.print_json({"page": str(page), "figures": sorted(set(figures or FIGURES))})
+        json_data.print_json({"page": str(page), "figures": sorted(set(figures or FIGURES))})
     else:
         typer.echo(f"Wrote {page}")

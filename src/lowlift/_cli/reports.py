@@ -117,7 +117,7 @@ def report(
     It holds the lifts of S by X: confidential. With --public it leaves out everything of S by X,
     counts and the input's hash. Exit code 0: the bound holds; 1: it does not; 2: bad input.
     """
-    from lowlift._cli import screens
+    from lowlift._cli import json_data
     from lowlift._release import Release
     from lowlift.errors import InvalidInput
     from lowlift.workflow import compare_tables, read_curve, read_receipt, report_of
@@ -140,7 +140,7 @@ def report(
     pages.write(lambda: made)
     if json:
         data = {"report": str(out), "is_public": public, "is_satisfied": made.holds}
-        screens.print_json(data | {"warnings": pages.warnings})
+        json_data.print_json(data | {"warnings": pages.warnings})
     else:
         typer.echo(f"{made.verdict.word}. {made.verdict.sentence}")
         pages.say()

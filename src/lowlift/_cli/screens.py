@@ -1,12 +1,12 @@
-"""What commands print: a few lines and tables, or JSON."""
+"""What commands print: a few lines and tables."""
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lowlift._cli.json_data import TIME_LIMIT, is_distortion, sample_warnings
 from lowlift._guarantees import MORE_TIME, Ends, limited, measured, stopped_note
 from lowlift._rounding import floor
 from lowlift._wording import counted, shown
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     )
 
 THREATS = "What is promised, against whom, and what is not: lowlift explain promise"
-#: How a search is given more seconds.
-TIME_LIMIT = "--time-limit {seconds}"
 _ROWS = 12
 #: Groups of an estimate that are printed.
 _MOST_GROUPS = 200
@@ -41,21 +39,6 @@ def warn(lines: Iterable[str]) -> None:
     """Print warnings, a line each."""
     for line in lines:
         typer.echo(f"Warning: {line}")
-
-
-def print_json(content: Any) -> None:
-    """Print plain data as JSON; what is not finite as text."""
-    typer.echo(json.dumps(_plain(content), indent=1, ensure_ascii=False))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
@@ -102,29 +85,6 @@ def _verdict(audit: "Audit") -> str:
     return f"{audit.criterion} {word(audit.is_satisfied)}: {lifts}."
 
 
-def audit_data(audit: "Audit") -> dict[str, Any]:
-    """Return an audit's numbers."""
-    return {
-        "criterion": str(audit.criterion),
-        "is_satisfied": audit.is_satisfied,
-        "violations": len(audit.violations),
-        "outputs": audit.channel.n_y,
-        "nmi": audit.nmi,
-        "min_lift_leakage": audit.min_lift_leakage,
-        "max_lift_leakage": audit.max_lift_leakage,
-        "leakage": {"lower": audit.leakage.lower, "upper": audit.leakage.upper},
-    }
-
-
-def interval_data(intervals: "LiftIntervals") -> dict[str, Any]:
-    """Return what a sample would support."""
-    return {
-        "lift_low": float(intervals.low.min()),
-        "lift_high": float(intervals.high.max()),
-        "zero_cells": intervals.zero_cells,
-    }
-
-
 def _bins_from_data(spec: "Spec") -> None:
     """Print which columns have bins whose edges were taken from the data."""
     if spec.from_data:
@@ -140,13 +100,6 @@ def _sample(intervals: "LiftIntervals", audit: "Audit") -> None:
     if intervals.zero_cells:
         typer.echo(limits.never_together(intervals.zero_cells))
     warn(sample_warnings(intervals, audit))
-
-
-def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
-    """Return what to know if the table is a sample; printed, and in what ``--json`` prints."""
-    from lowlift.report import limits
-
-    return [limits.TOO_SMALL] if limits.is_too_small(intervals, audit) else []
 
 
 def audit_screen(found: "TableAudit") -> None:
@@ -184,27 +137,6 @@ def _extreme(audit: "Audit") -> None:
     head = ("value", "share", "max lift", "of", "min lift", "of", "allowed")
     title = f"The highest and lowest lifts: {len(rows)} of {audit.channel.n_y:,} values"
     table(head, rows, title)
-
-
-def design_data(made: "Design") -> dict[str, Any]:
-    """Return a design's numbers."""
-    certificate = made.release.certificate
-    return {
-        "mechanism": made.chosen.name,
-        "reason": made.chosen.reason,
-        "encoding": made.encoded.name,
-        "bins_from_data": list(made.spec.from_data),
-        "rows": made.spec.rows,
-        "published": audit_data(made.encoded.release.audit),
-        "share_changed": made.encoded.share_changed,
-        **_proven(certificate),
-        **stopped_data(certificate),
-        **_changes(made.encoded),
-        "left_out": dict(made.left_out),
-        "fingerprint": made.encoded.release.fingerprint,
-        "sample": interval_data(made.intervals),
-        "warnings": sample_warnings(made.intervals, made.encoded.release.audit),
-    }
 
 
 def design_screen(made: "Design") -> None:
@@ -249,7 +181,7 @@ def _symbol_lines(encoded: "Encoded") -> list[tuple[str, str]]:
         ("rows changed", f"{encoded.share_changed:.1%}"),
     ]
     proven: Any = encoded.release.certificate
-    if _is_distortion(proven):
+    if is_distortion(proven):
         lines.append(("mean distance", _distance(proven.distortion, proven.lower_bound)))
     return lines
 
@@ -274,38 +206,6 @@ def _row_lines(encoded: "Encoded") -> list[tuple[str, str]]:
 
 def _distance(reached: float, least: float) -> str:
     return f"{reached:.4f} (proven: at least {floor(least)})"
-
-
-def _is_distortion(certificate: "Certificate | None") -> bool:
-    return certificate is not None and certificate.scope == "distortion"
-
-
-def _proven(certificate: Any) -> dict[str, Any]:
-    """Return what is proven: how much can be kept, or how little must change."""
-    if _is_distortion(certificate):
-        ends = {"distortion": certificate.distortion, "lower_bound": certificate.lower_bound}
-        return {"upper_bound": None, **ends}
-    return {"upper_bound": certificate.upper_bound if certificate else None}
-
-
-def _changes(encoded: "Encoded") -> dict[str, Any]:
-    """Return what happens to rows, where rows are published."""
-    from lowlift.encodings.rows import RowChanges
-
-    if encoded.name != "rows":
-        return {}
-    found = RowChanges.of(encoded.release)
-    return {"cells": found.cells, "parts": found.parts, "share_staying": found.stay}
-
-
-def stopped_data(certificate: "Certificate | None") -> dict[str, Any]:
-    """Return whether the search was stopped, after how many seconds, and how far it came."""
-    gap = None if certificate is None or math.isnan(certificate.gap) else certificate.gap
-    return {
-        "gap": gap,
-        "stopped_after": certificate.stopped_after if certificate else None,
-        "stopped_note": stopped_note(certificate, TIME_LIMIT),
-    }
 
 
 def _stopped(certificate: "Certificate | None") -> None:
@@ -368,7 +268,7 @@ def release_screen(encoded: "Encoded") -> None:
         sizes = f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"
         lines += _symbol_lines(encoded)
         lines[2] = ("values of S, X, Y", sizes)
-        if release.certificate is not None and not _is_distortion(release.certificate):
+        if release.certificate is not None and not is_distortion(release.certificate):
             lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
     facts([*lines, ("fingerprint", release.fingerprint[:16])])
     _stopped(release.certificate)
@@ -389,35 +289,6 @@ def release_screen(encoded: "Encoded") -> None:
     title = f"{len(rows)} of {release.channel.n_y:,} outputs, by share"
     head = {"values": "value", "codes": "code", "rows": "cell"}.get(encoded.name, "output")
     table((head, "share", "stands for", "min lift", "max lift"), rows, title)
-
-
-def release_data(encoded: "Encoded") -> dict[str, Any]:
-    """Return a release's numbers as it is published, and what each output stands for."""
-    release = encoded.release
-    p_x_given_y, labels = release.p_x_given_y, release.joint.x_labels
-    published = encoded.labels
-    if encoded.name == "rows":  # a cell is told by its conditions
-        labels, published = encoded.x_texts, encoded.texts
-    outputs = [
-        {
-            "code": y,
-            "published": published[y],
-            "share": float(release.audit.p_y[y]),
-            "min_lift": float(release.audit.lift[:, y].min()),
-            "max_lift": float(release.audit.lift[:, y].max()),
-            "stands_for": [
-                {"value": labels[x], "probability": float(p_x_given_y[x, y])}
-                for x in sorted(release.channel.atom(y)[0])
-            ],
-        }
-        for y in range(release.channel.n_y)
-    ]
-    sizes = {"s": release.joint.n_s, "x": release.joint.n_x, "y": release.channel.n_y}
-    data = audit_data(release.audit) | {"mechanism": release.mechanism}
-    data |= _proven(release.certificate) | _changes(encoded)
-    data |= {"encoding": encoded.name, "share_changed": encoded.share_changed}
-    data |= stopped_data(release.certificate)
-    return data | {"sizes": sizes, "fingerprint": release.fingerprint, "channel": outputs}
 
 
 def estimate_screen(found: "TableEstimate") -> None:
@@ -451,19 +322,8 @@ def estimate_screen(found: "TableEstimate") -> None:
         typer.echo(f"Note: {note}")
 
 
-def groups_screen(found: "GroupEstimate", *, as_json: bool) -> None:
+def groups_screen(found: "GroupEstimate") -> None:
     """Print shares and means by groups."""
-    if as_json:
-        groups = [
-            {
-                name: None if isinstance(value, float) and math.isnan(value) else value
-                for name, value in record.items()
-            }
-            for record in found.records()
-        ]
-        data = {"rows": found.rows, "level": found.level, "groups": groups}
-        print_json(data | {"notes": found.notes})
-        return
     title = f"From {found.rows:,} published rows, {found.level:.0%} intervals"
     table(found.head, found.lines[:_MOST_GROUPS], title)
     more = len(found.groups) - _MOST_GROUPS

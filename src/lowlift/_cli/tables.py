@@ -35,7 +35,7 @@ def audit(
     Exit code 0: the bound holds; 1: it does not; 2: bad input. With release files instead of a
     table: the verdict on all of them together, as budgets do not add up.
     """
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift.errors import InvalidInput
     from lowlift.workflow import audit_table, report_of
 
@@ -52,13 +52,13 @@ def audit(
     found = audit_table(sources[0], asked, criterion, engine=engine)
     pages.write(lambda: report_of(found))
     if output.json:
-        columns = {name: screens.audit_data(part) for name, part in found.columns}
-        data = screens.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
+        columns = {name: json_data.audit_data(part) for name, part in found.columns}
+        data = json_data.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
         data |= {"rows": found.spec.rows, "columns": columns}
-        sampled = screens.sample_warnings(found.intervals, found.audit)
+        sampled = json_data.sample_warnings(found.intervals, found.audit)
         warnings = pages.every(*sampled, *found.warnings)
-        data |= {"sample": screens.interval_data(found.intervals), "warnings": warnings}
-        screens.print_json(data | pages.data)
+        data |= {"sample": json_data.interval_data(found.intervals), "warnings": warnings}
+        json_data.print_json(data | pages.data)
     else:
         screens.audit_screen(found)
         pages.say(*found.warnings)
@@ -66,12 +66,12 @@ def audit(
 
 
 def _audit_releases(files: list[str], json: bool) -> None:
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift.workflow import audit_releases
 
     releases, found = audit_releases(files)
     if json:
-        screens.print_json(
+        json_data.print_json(
             {
                 "criterion": str(releases[0].criterion),
                 "is_satisfied": found.is_satisfied,
@@ -119,7 +119,7 @@ def design(
 
     The release file holds the counts of S by X: confidential. The codebook may be published.
     """
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift.errors import BoundViolated
     from lowlift.workflow import codebook_of, report_of
     from lowlift.workflow import design as run
@@ -151,9 +151,9 @@ def design(
     pages.write(lambda: report_of(made, round_to=round_to))
     if output.json:
         files = {"release": str(out), "codebook": None if public is None else str(public)}
-        data = screens.design_data(made) | files | pages.data
+        data = json_data.design_data(made) | files | pages.data
         every = pages.every(*data["warnings"], *warnings)
-        screens.print_json(data | {"warnings": every})
+        json_data.print_json(data | {"warnings": every})
     else:
         screens.design_screen(made)
         also = "" if public is None else f" and {public} (public)"
@@ -185,7 +185,7 @@ def apply(
     The bound is checked on this table first. If it does not hold, or the sensitive columns are not
     in the table, nothing is written and the exit code is 1.
     """
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift._release import Release
     from lowlift.workflow import apply as run
 
@@ -196,7 +196,7 @@ def apply(
         receipt = run(source, designed, out, options, engine=engine, progress=progress)
     told = [str(each.message) for each in found if issubclass(each.category, LowliftWarning)]
     if json:
-        screens.print_json(asdict(receipt) | {"warnings": told})
+        json_data.print_json(asdict(receipt) | {"warnings": told})
         return
     screens.receipt_screen(receipt)
     typer.echo(screens.THREATS)
@@ -224,7 +224,7 @@ def sanitize(
 
     Exit code 0: all of them are there and verified. Any other: none is.
     """
-    from lowlift._cli import screens
+    from lowlift._cli import json_data, screens
     from lowlift._receipts import receipt_path
     from lowlift.workflow import report_of
     from lowlift.workflow import sanitize as run
@@ -255,11 +255,11 @@ def sanitize(
     files = {name: str(path) for name, path in made.files.items()} | pages.data
     if output.json:
         checks = [asdict(check) for check in made.verification.checks]
-        designed = screens.design_data(made.design)
+        designed = json_data.design_data(made.design)
         data: dict[str, object] = {"design": designed, "receipt": asdict(made.receipt)}
         every = pages.every(*designed["warnings"], *made.warnings)
         data |= {"checks": checks, "files": files, "warnings": every}
-        screens.print_json(data | {"is_verified": made.verification.is_ok})
+        json_data.print_json(data | {"is_verified": made.verification.is_ok})
     else:
         screens.design_screen(made.design)
         screens.receipt_screen(made.receipt)

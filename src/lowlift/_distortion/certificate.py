@@ -101,7 +101,13 @@ class DistortionCertificate(Certificate):
         return cls(**{**saved, **parts})
 
     def is_proven(
-        self, joint: Joint, criterion: Criterion, distance: Distance = None, weights: Any = None
+        self,
+        joint: Joint,
+        criterion: Criterion,
+        distance: Distance = None,
+        weights: Any = None,
+        *,
+        time_limit: float = 600.0,  # noqa: ARG002 (it takes no search)
     ) -> bool:
         """Prove the bound anew, in whole numbers, from the multipliers alone."""
         if self.bins:

@@ -183,7 +183,7 @@ class Program:
         whole = sparse.hstack([matrix, slack, -slack]).tocsc()
         shares = np.tile(self.p[outputs], 2)
         cost = np.concatenate([self.distance[rows, columns], shares * self.slack_price])
-        solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        solver: Any = highspy.Highs()
         options: dict[str, Any] = {
             "output_flag": False,
             "time_limit": min(max(deadline.left, 0.01), 1e9),

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -206,7 +206,7 @@ def started(time_limit: float | None, criterion: Criterion, *parts: str) -> Dead
     return Deadline(time_limit)
 
 
-def _is_compiled(criterion: Criterion) -> bool:
+def _is_compiled(criterion: Criterion) -> TypeGuard[BuiltIn]:
     return isinstance(criterion, BuiltIn) and criterion.kind >= 0
 
 
@@ -217,8 +217,10 @@ def grower_for(
     deadline: Deadline | None = None,
 ) -> Grower:
     """Return the compiled grower for criteria that have one, the plain one for others."""
-    kind = CompiledGrower if _is_compiled(criterion) else Grower
-    return kind(joint, criterion, progress, deadline or Deadline(None))  # type: ignore[arg-type]
+    deadline = deadline or Deadline(None)
+    if _is_compiled(criterion):
+        return CompiledGrower(joint, criterion, progress, deadline)
+    return Grower(joint, criterion, progress, deadline)
 
 
 def kept_by(joint: Joint, blocks: Sequence[Sequence[int]]) -> float:

@@ -32,7 +32,7 @@ class Rows:
 
         n = len(p_x)
         self.n, self.p_x = n, p_x
-        self.solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        self.solver: Any = highspy.Highs()
         for name, value in (("output_flag", False), ("threads", 1)):
             self.solver.setOptionValue(name, value)
         model = highspy.HighsLp()

@@ -106,7 +106,7 @@ class _Norm(_Averaged):
         return cls(*split_budget(epsilon, lam))
 
     @property
-    def is_convex(self) -> bool:  # type: ignore[override]
+    def is_convex(self) -> bool:  # type: ignore[override]  # a constant elsewhere
         """Whether the lower side is off; the prior-weighted lift-inverse measure is not convex."""
         return math.isinf(self.lower)
 
@@ -262,7 +262,7 @@ class AlphaLift(_Averaged):
         check_alpha(self.alpha)
 
     @property
-    def is_box(self) -> bool:  # type: ignore[override]
+    def is_box(self) -> bool:  # type: ignore[override]  # a constant elsewhere
         """Whether alpha is infinite."""
         return math.isinf(self.alpha)
 

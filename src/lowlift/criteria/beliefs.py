@@ -172,7 +172,7 @@ class AtMost(BuiltIn):
         """Return the same bounds with every budget, a logarithm, multiplied by `factor`."""
         return replace(self, share=self.share * factor)
 
-    def shifted(self, by: float) -> Self:  # noqa: ARG002
+    def shifted(self, by: float) -> Self:  # noqa: ARG002 (the protocol's)
         """Refuse: how far a belief moves with the lifts depends on P(s)."""
         raise InvalidInput("bounds on beliefs cannot be moved by nats; use another criterion.")
 

@@ -68,7 +68,7 @@ def _example(kind: type) -> str:
     """Return arguments with which a built-in criterion can be made."""
     if not issubclass(kind, BuiltIn):
         return "..."
-    return ", ".join("2" if field.name == "alpha" else "0.5" for field in fields(kind))  # type: ignore[arg-type]
+    return ", ".join("2" if field.name == "alpha" else "0.5" for field in fields(kind))
 
 
 def is_certified(criterion: Criterion) -> bool:

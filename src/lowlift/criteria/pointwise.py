@@ -34,11 +34,11 @@ class _Box(BuiltIn):
     is_box = True
     is_polyhedral = True
 
-    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 (the protocol's)
         """Return ``-log min_s l`` and ``log max_s l`` per output, in nats; inf for a zero lift."""
         return _log_range(lift_sy)
 
-    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:  # noqa: ARG002
+    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:  # noqa: ARG002 (the protocol's)
         """Return ``log max l - log min l`` per output; a side of infinite budget does not enter.
 
         A zero lift counts 1e6 nats and leaves the minimum to the positive lifts, so that outputs
@@ -201,12 +201,12 @@ class LDP(BuiltIn):
         """Return LDP that holds for all lifts within a factor ``e**by``: of two of them."""
         return type(self)(max(0.0, self.epsilon + 2 * by))
 
-    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
+    def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 (the protocol's)
         """Return zeros (there is no lower side) and ``log max l - log min l`` per output."""
         low, high = _log_range(lift_sy)
         return np.zeros_like(low), low + high
 
-    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:  # noqa: ARG002
+    def risk(self, lift_sy: Floats, p_s: Floats) -> Floats:  # noqa: ARG002 (the protocol's)
         """Return ``log max l - log min l`` per output; zeros count as in `ALIP.risk`."""
         low, high = _log_range_without_zeros(lift_sy)
         return low + high

@@ -107,6 +107,7 @@ class BuiltIn(ABC):
     is_polyhedral: bool = False
 
     if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, Any]]
 
         @property
         def lower(self) -> float:
@@ -142,9 +143,9 @@ class BuiltIn(ABC):
 
     def parameters(self) -> dict[str, float]:
         """Return the constructor's arguments by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def get_params(self, deep: bool = True) -> dict[str, float]:  # noqa: ARG002
+    def get_params(self, deep: bool = True) -> dict[str, float]:  # noqa: ARG002 (scikit-learn passes it)
         """Return `parameters`, for scikit-learn's clone and its nested names.
 
         There is no ``set_params``: a criterion does not change, and scikit-learn would drop a new

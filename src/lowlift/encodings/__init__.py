@@ -5,14 +5,13 @@ a value of X drawn from P(x | y). The first two are the release's own channel un
 the third is another channel, from X to X, with an audit of its own.
 """
 
-from lowlift.encodings.encoded import (
-    Encoded,
+from lowlift.encodings.encoded import Encoded, text_of
+from lowlift.encodings.encoding import (
     default_encoding,
     described,
     encode,
     is_deterministic,
     published,
-    text_of,
 )
 from lowlift.encodings.values import MOST_ENTRIES
 from lowlift.tables.schema import ENCODINGS

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowlift._joint import Label
+from lowlift._labels import number_of
 from lowlift._release import Release
 from lowlift.tables.schema import Origin
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def cell_texts(origin: Origin, labels: Sequence[Label]) -> tuple[str, ...]:
     """Return the conditions of cells in words, no two alike."""
     bins: Any = None if origin.cells is None else origin.cells.bins
-    texts = [bins.tree.describe(int(label)) for label in labels]  # type: ignore[arg-type]
+    texts = [bins.tree.describe(number_of(label)) for label in labels]
     count = Counter(texts)  # long lists of values are cut, so that two can read the same
     return tuple(
         text if count[text] == 1 else f"{text} (cell {label})"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowlift._arrays import Floats
-from lowlift._display import MOST, card
+from lowlift._display import MOST, card, frame
 from lowlift._joint import Label
 from lowlift._wording import cell, counted, shown
 from lowlift.confidence import check_level, clopper_pearson
@@ -72,9 +72,7 @@ class GroupEstimate:
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return one row per group: its labels, rows, share and means with their ends."""
-        import pandas as pd
-
-        return pd.DataFrame(self.records(), columns=[*self.by, "rows", *self._fields])
+        return frame(self.records(), [*self.by, "rows", *self._fields])
 
     @property
     def head(self) -> tuple[str, ...]:

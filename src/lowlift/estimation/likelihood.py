@@ -93,7 +93,8 @@ def _factored(rows: Any, scale: Floats, weight: Floats) -> Callable[[Floats], Fl
         half = diags_array(weight) @ rows @ diags_array(scale)
         matrix = half.T @ half
         ones = np.full(matrix.shape[0], 1.0 + 1e-15 * float(matrix.trace()))
-        return splu((matrix + diags_array(ones)).tocsc()).solve  # type: ignore[no-any-return]
+        solve: Callable[[Floats], Floats] = splu((matrix + diags_array(ones)).tocsc()).solve
+        return solve
     half = rows * scale * weight[:, None]
     matrix = half.T @ half
     matrix[np.diag_indices(len(matrix))] += 1.0 + 1e-15 * matrix.trace()

@@ -121,7 +121,7 @@ def _solver(p_yx: Floats, low_y: Floats, high_y: Floats, time_limit: float) -> t
     model.a_matrix_.start_ = np.searchsorted(column, np.arange(n + 1)).astype(np.int32)
     model.a_matrix_.index_ = row.astype(np.int32)
     model.a_matrix_.value_ = rows[row, column]
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver: Any = highspy.Highs()
     for name, value in (
         ("output_flag", False),
         ("threads", 1),

@@ -90,7 +90,7 @@ def _agreement(figure: "Figure", quantity: str) -> tuple[int, int]:
     return agree, agree + verdicts.count("differs")
 
 
-def _beyond(figure: "Figure") -> Iterator[tuple[Series, float, float, float, float, float]]:
+def _beyond(figure: "Figure") -> Iterator[tuple[Series, *tuple[float, ...]]]:
     """Yield each marker's budget, NMI of its curve on the same joints, its own, bound, seconds."""
     for series in figure.experiment.markers if figure.experiment else ():
         sweep, base = figure.sweeps[series.name], figure.sweeps[series.beside]
@@ -99,4 +99,4 @@ def _beyond(figure: "Figure") -> Iterator[tuple[Series, float, float, float, flo
         before = base.values["nmi"][: sweep.joints, same].mean(axis=0)
         means = (sweep.mean(name) for name in ("nmi", "upper_bound", "seconds"))
         for row in zip(sweep.epsilons, before, *means, strict=True):
-            yield series, *map(float, row)  # type: ignore[misc]
+            yield series, *map(float, row)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Any
 
 from lowlift._audit import Audit, audit
 from lowlift._cells.utility import Utility
@@ -114,11 +115,11 @@ class Report:
     analysis: Utility | None = None
 
     @classmethod
-    def of_release(cls, encoded: Encoded, **facts: object) -> "Report":
+    def of_release(cls, encoded: Encoded, **facts: Any) -> "Report":
         """Return the report on what is published; X as it is is audited for comparison."""
         joint, criterion = encoded.release.joint, encoded.release.criterion
         raw = audit(joint, Channel.identity(joint), criterion)
-        return cls(raw, encoded, **facts)  # type: ignore[arg-type]
+        return cls(raw, encoded, **facts)
 
     def __repr__(self) -> str:
         return f"<Report: {self.verdict.word}>"

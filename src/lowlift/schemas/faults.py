@@ -49,8 +49,7 @@ def checks_of(schema: Mapping[str, Any]) -> Checks:
 def _check(schema: Mapping[str, Any], known: Checks) -> Check:
     if "$ref" in schema:
         name = schema["$ref"].removeprefix("#/$defs/")
-        # A definition may refer to itself: it is looked up when it is used.
-        return lambda value: known[name](value)  # noqa: PLW0108
+        return lambda value: known[name](value)  # noqa: PLW0108 (it may refer to itself)
     # A keyword that is not known here must not be passed over: looking it up fails.
     checks = [_KEYWORDS[key](schema, known) for key in schema if key not in _NOTES]
 

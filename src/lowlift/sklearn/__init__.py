@@ -6,8 +6,8 @@ Needs ``pip install 'lowlift[sklearn]'``.
 from lowlift.errors import MissingExtra
 
 try:
-    import pandas as pd  # noqa: F401
-    import sklearn  # noqa: F401
+    import pandas as pd  # noqa: F401 (is it installed?)
+    import sklearn  # noqa: F401 (is it installed?)
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} is needed: pip install 'lowlift[sklearn]'") from error
 

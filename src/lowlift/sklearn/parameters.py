@@ -89,4 +89,4 @@ def replaced(criterion: Any, changed: dict[str, Any]) -> Any:
                 f"{type(criterion).__name__} must be given one of its own parameters "
                 f"({', '.join(names)}); got {name!r}."
             )
-    return replace(criterion, **changed)  # type: ignore[type-var]
+    return replace(criterion, **changed)

@@ -12,6 +12,7 @@ from lowlift._arrays import Ints
 from lowlift._cells.tree import Split, Tree
 from lowlift._deadline import Deadline
 from lowlift._joint import Label
+from lowlift._labels import number_of
 from lowlift.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class CellBins:
 
     def order_of(self, label: Label) -> float:
         """Return a number that sorts labels."""
-        return int(label)  # type: ignore[arg-type]
+        return number_of(label)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from lowlift._channel import Channel
 from lowlift._draw import draw
 from lowlift._joint import Label
+from lowlift._labels import number_of
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import MISSING, Column
 
@@ -96,7 +97,7 @@ class Draw:
     @property
     def outputs(self) -> list[int]:
         """The cell that each output is, where the outputs are cells."""
-        return [int(label) for label in self.channel.y_labels]  # type: ignore[arg-type]
+        return list(map(number_of, self.channel.y_labels))
 
     def texts(self) -> list[tuple[str | None, ...]]:
         """Return the symbol texts of each row of the channel, one per column.

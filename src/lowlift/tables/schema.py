@@ -12,7 +12,7 @@ from lowlift.errors import InvalidInput
 from lowlift.schemas import check
 from lowlift.tables.bins import Bins, as_bins_by_name, bins_from_dict
 from lowlift.tables.cells import KIND as CELLS
-from lowlift.tables.columns import MISSING, Column
+from lowlift.tables.columns import MISSING, Column, cells_in
 
 #: How a released value can be written.
 ENCODINGS = ("codes", "groups", "values")
@@ -240,7 +240,7 @@ class Origin:
         if cells is not None:
             bins = {one.name: one.bins for one in self.sensitive if one.bins is not None}
             names = tuple(column.name for column in self.sensitive)
-            size = cells.bins.tree.size  # type: ignore[union-attr]
+            size = cells_in(cells).tree.size
             return Schema(names, cells.names, bins, encoding=self.encoding or None, cells=size)
         return Schema(
             tuple(column.name for column in self.sensitive),

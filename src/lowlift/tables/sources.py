@@ -310,8 +310,9 @@ def _parse_spark(text: str, scheme: str) -> SparkTable:
             f"starts with '{scheme}:'. Register it as a table of Spark's catalog."
         )
     local = Path(text.removeprefix("file://"))
-    # A name of a table may be longer than that of a file: os.path.exists does not raise then.
-    if scheme in {"", "file"} and os.path.exists(local) and not local.is_dir():  # noqa: PTH110
+    # A table may have a longer name than a file can: Path.exists would raise.
+    is_there = os.path.exists(local)  # noqa: PTH110 (does not raise)
+    if scheme in {"", "file"} and is_there and not local.is_dir():
         _refuse_stream(local, text)
     form = file_format(text.rstrip("/"))
     if form is None and ("/" in text or scheme):

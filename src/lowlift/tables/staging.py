@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from lowlift._labels import number_of
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import Column, cells_in
 from lowlift.tables.outputs import Applied, OutputColumn
@@ -88,7 +89,7 @@ def read_back_cells(table: "Table", cells: Column, outputs: Sequence[int]) -> Re
     counts, unknown = [0] * len(outputs), 0
     for (cell,), amount in zip(counted.symbols, counted.counts, strict=True):
         if cell in place:
-            counts[place[cell]] += amount  # type: ignore[index]
+            counts[place[number_of(cell)]] += amount
         else:
             unknown += amount
     return ReadBack(tuple(table.kinds), tuple(counts), unknown, table.sha256())

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
-from math import ceil, inf
+from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 from lowlift.errors import InvalidInput
@@ -187,7 +187,7 @@ class Table:
         self.check_name(name)
         kind = self.kinds[name]
         if isinstance(bins, Quantiles) and kind in NUMERIC:
-            bins = bins.resolved(self._quantiles(name, kind, bins.parts))
+            bins = bins.resolved(self._engine.quantiles(name, bins.parts))
         return Column(name, kind, bins)
 
     def found(
@@ -268,19 +268,6 @@ class Table:
         """Refuse a table in which a column is missing, or of another kind than at design."""
         for column in columns:
             self.check_column(column)
-
-    def _quantiles(self, name: str, kind: str, parts: int) -> list[Any]:
-        from lowlift.tables import queries
-
-        table, dialect = self._engine.table, self._engine.dialect
-        counted = queries.values_counted(name, kind, table, dialect)
-        values = int(self._engine.fetch(counted)[0][0])
-        if values == 0:
-            raise InvalidInput(f"quantiles need values; column {name!r} has none.")
-        # Half a rank below a whole one: rounding cannot move an engine to the next value.
-        shares = [(ceil(k * values / parts) - 0.5) / values for k in range(1, parts)]
-        found = self._engine.fetch(queries.quantiles(name, kind, shares, table, dialect))
-        return list(found[0][0] if isinstance(found[0][0], list) else found[0])
 
     def count(
         self, columns: Sequence[Column], *, missing: str = "value", most: int = _MOST_GROUPS

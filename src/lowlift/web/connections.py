@@ -63,7 +63,7 @@ class Connection(H11Protocol):
     #: The bytes of an answer that the client has not taken, and since when there are so many.
     _unsent: tuple[int, float]
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin to wait for a request."""
         super().connection_made(transport)
         self.heard = self._began = time.monotonic()

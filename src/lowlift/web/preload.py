@@ -12,7 +12,7 @@ import warnings
 from lowlift import workflow
 
 # Where compiled code is kept is decided on import: before a job has temporary files of its own.
-from lowlift._kernels import branch_and_bound, lp, merging, partitions, pricing  # noqa: F401
+from lowlift._kernels import branch_and_bound, lp, merging, partitions, pricing  # noqa: F401 (for forks)
 from lowlift._kernels.compilation import prepare
 from lowlift.criteria import ALIP
 from lowlift.datasets import titanic

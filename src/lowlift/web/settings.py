@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
 from lowlift.criteria import Criterion
@@ -47,7 +47,7 @@ class Setting:
         """Return the setting of a query; what is not about it is left aside."""
         pairs = [(name, value) for name, value in query if value != ""]
         last = dict(pairs)
-        given: dict[str, str | float] = {name: last[name] for name in _NAMES if name in last}
+        given: dict[str, Any] = {name: last[name] for name in _NAMES if name in last}
         for name in _NUMBERS:
             if name in last:
                 given[name] = _number(name, last[name])
@@ -61,7 +61,7 @@ class Setting:
             tuple(dict.fromkeys(value for name, value in pairs if name == "s")),
             tuple(dict.fromkeys(value for name, value in pairs if name == "x")),
             tuple((name, text) for name, text in dict(bins).items() if name in used),
-            **given,  # type: ignore[arg-type]  # texts and numbers are told apart above
+            **given,
         )
         choices: Mapping[str, Iterable[str]] = {
             "criterion": CRITERIA,
@@ -101,8 +101,8 @@ class Setting:
     def family(self) -> "Setting":
         """Budgets near this one: they share a trade-off curve, which reaches beyond both ends."""
         near = 2.0 ** round(math.log2(max(self.epsilon, 1e-6)))
-        same = {"criterion": self.criterion, "split": self.split, "alpha": self.alpha}
-        return replace(self.columns, epsilon=near, **same)  # type: ignore[arg-type]
+        bound = replace(self.columns, criterion=self.criterion, epsilon=near)
+        return replace(bound, split=self.split, alpha=self.alpha)
 
     def asked(self) -> Asked:
         """Return the columns as the workflow takes them."""

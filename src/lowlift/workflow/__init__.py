@@ -24,12 +24,8 @@ from lowlift.workflow.designing import (
 )
 from lowlift.workflow.estimating import TableEstimate, estimate_groups, estimate_table
 from lowlift.workflow.keys import new_key, read_key
-from lowlift.workflow.profiles import (
-    ColumnProfile,
-    TableProfile,
-    profile_columns,
-    publishable,
-)
+from lowlift.workflow.profiles import ColumnProfile, TableProfile, publishable
+from lowlift.workflow.profiling import profile_columns
 from lowlift.workflow.reporting import report_of, report_of_curve
 from lowlift.workflow.rows import design
 from lowlift.workflow.sanitizing import Sanitized, codebook_of, publish, sanitize

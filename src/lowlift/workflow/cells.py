@@ -9,6 +9,7 @@ from lowlift._arrays import Ints
 from lowlift._deadline import Deadline
 from lowlift._distortion.weights import channel_of
 from lowlift._joint import Joint
+from lowlift._labels import number_of
 from lowlift._logs import logged
 from lowlift._mechanisms.least_distortion import least_distortion
 from lowlift._release import Release
@@ -131,7 +132,7 @@ def _refined(
         channel = channel_of(parts, *spread(release, parts, parent))
         made = Release.of(parts, channel, release.criterion, mechanism=release.mechanism)
         if made.audit.is_satisfied:
-            bins = tuple(int(parent[label]) for label in parts.x_labels)  # type: ignore[index]
+            bins = tuple(int(parent[number_of(label)]) for label in parts.x_labels)
             return made.with_certificate(replace(release.certificate, bins=bins)), here
         failed = np.array(made.audit.violations, np.int64)
         if (np.bincount(parent)[parent[failed]] == 1).any():  # whole cells have no siblings
@@ -143,7 +144,7 @@ def _joined(counts: Counts, column: Column, to: Ints) -> Counts:
     """Return counts of which the last label is a cell, with cells numbered anew."""
     sums: dict[Any, int] = {}
     for symbol, amount in zip(counts.symbols, counts.counts, strict=True):
-        joined = (*symbol[:-1], int(to[symbol[-1]]))  # type: ignore[index]
+        joined = (*symbol[:-1], int(to[number_of(symbol[-1])]))
         sums[joined] = sums.get(joined, 0) + amount
     columns = (*counts.columns[:-1], column)
     return replace(counts, columns=columns, symbols=list(sums), counts=list(sums.values()))

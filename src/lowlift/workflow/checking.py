@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lowlift._audit import audit
+from lowlift._labels import number_of
 from lowlift._logs import logged
 from lowlift._receipts import Receipt, read_receipt, receipt_path
 from lowlift._release import Release
@@ -140,8 +141,7 @@ def _read(table: Table, encoded: Encoded) -> ReadBack:
     cells = encoded.origin.cells
     if cells is None:
         return read_back(table, encoded.columns)
-    outputs = [int(label) for label in encoded.channel.y_labels]  # type: ignore[arg-type]
-    return read_back_cells(table, cells, outputs)
+    return read_back_cells(table, cells, list(map(number_of, encoded.channel.y_labels)))
 
 
 def _release_of(given: str | Release) -> Release:

@@ -39,7 +39,8 @@ class TableAudit:
     @property
     def spec(self) -> Origin:
         """The columns as they were found, and where."""
-        return self.audit.joint.origin  # type: ignore[no-any-return]
+        found: Origin = self.audit.joint.origin
+        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -225,8 +225,8 @@ def _marginal(
     found = estimate_table(published, codebook, level=level, engine=engine)
     result, names = found.estimate, [str(part["name"]) for part in codebook.columns or ()]
     places = [names.index(name) for name in groups]
-    rows = [x if len(names) > 1 else (x,) for x in result.x_labels]
-    labels = [tuple(row[k] for k in places) for row in rows]  # type: ignore[index]
+    rows = [x if isinstance(x, tuple) else (x,) for x in result.x_labels]
+    labels = [tuple(row[k] for k in places) for row in rows]
     number = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     totals = [
         Total(frozenset(number[labels[x]] for x in block.symbols), *block[1:])

@@ -14,6 +14,7 @@ from lowlift._arrays import Bools, Floats, Ints
 from lowlift._cells.learning import Cells, Nodes, cells_of
 from lowlift._deadline import Deadline
 from lowlift._joint import Joint
+from lowlift._labels import number_of
 from lowlift._release import Release
 from lowlift.criteria import Criterion, leakage_of
 
@@ -144,7 +145,7 @@ def spread(release: Release, joint: Joint, parent: Ints) -> tuple[Ints, Ints, Fl
     `parent` has the cell of each part by the part's number, which is its label in `joint`.
     """
     place = {label: x for x, label in enumerate(release.joint.x_labels)}
-    cell = np.array([place[int(parent[label])] for label in joint.x_labels])  # type: ignore[index]
+    cell = np.array([place[int(parent[number_of(label)])] for label in joint.x_labels])
     sizes = np.asarray(joint.counts, np.float64).sum(axis=0)
     whole = np.bincount(cell, sizes)
     members = [np.flatnonzero(cell == x) for x in range(release.joint.n_x)]

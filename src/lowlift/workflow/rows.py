@@ -15,7 +15,7 @@ from lowlift.workflow.cells import design_cells
 from lowlift.workflow.choices import MECHANISMS, Progress
 from lowlift.workflow.columns import count
 from lowlift.workflow.designing import Design, design_counted
-from lowlift.workflow.profiles import flagged
+from lowlift.workflow.profiling import flagged
 
 #: Up to so many columns of categories are published together, as symbols.
 _FEW_COLUMNS = 5
@@ -24,6 +24,17 @@ _UNBINNED = {"integer": "number", "real": "number", "timestamp": "timestamp"}
 #: Columns that are named one by one in a sentence.
 _MOST_NAMED = 8
 _TOO_MANY = "the columns have more combinations of values than the exact mechanisms take"
+
+
+class Method(NamedTuple):
+    """How a release is looked for and written."""
+
+    mechanism: str = "auto"
+    encoding: str | None = None
+    time_limit: float = 60.0
+    progress: Progress | None = None
+    #: The encoding of symbols when none is asked for; None chooses by the release.
+    default: str | None = None
 
 
 class _Rows(NamedTuple):
@@ -70,45 +81,28 @@ def design(
         When the encoding breaks the bound.
     """
     check_instance(asked, Schema, "schema")
+    method = Method(mechanism, encoding, time_limit, progress)
     with open_table(source, engine) as table:
-        return design_table(
-            table,
-            asked,
-            criterion,
-            mechanism=mechanism,
-            encoding=encoding,
-            time_limit=time_limit,
-            progress=progress,
-        )[0]
+        return design_table(table, asked, criterion, method)[0]
 
 
 def design_table(
     table: Table,
     asked: Schema,
     criterion: Criterion,
-    *,
-    mechanism: str = "auto",
-    encoding: str | None = None,
-    default: str | None = None,
-    time_limit: float = 60.0,
-    progress: Progress | None = None,
+    method: Method,
     options: Options | None = None,
 ) -> tuple[Design, Counts]:
     """Do the same with an open table; return the counts too, with missing values as values.
 
-    Parameters
-    ----------
-    default
-        The encoding of symbols when none is asked for; None chooses by the release.
-    options
-        How it will be published: rows go without a key, kept columns and a kept order.
+    `options` say how it will be published: rows go without a key, kept columns and a kept order.
     """
     options = options or Options()
-    check_choice(mechanism, "mechanism", MECHANISMS)
-    if encoding is not None:
-        check_choice(encoding, "encoding", (*ENCODINGS, *OF_CELLS))
-    rows = _asked_rows(table, asked, mechanism, encoding)
-    may_be_rows = _is_plain(asked, criterion, mechanism, encoding) and not options.is_by_row
+    check_choice(method.mechanism, "mechanism", MECHANISMS)
+    if method.encoding is not None:
+        check_choice(method.encoding, "encoding", (*ENCODINGS, *OF_CELLS))
+    rows = _asked_rows(table, asked, method)
+    may_be_rows = _is_plain(asked, criterion, method) and not options.is_by_row
     if rows is None and may_be_rows and (why := _reason(table, asked)):
         rows = _Rows(replace(asked, cells="auto"), why)
     if rows is None:
@@ -119,10 +113,10 @@ def design_table(
                 joint,
                 joint.origin,
                 criterion,
-                mechanism=mechanism,
-                encoding=encoding or asked.encoding or default,
-                time_limit=time_limit,
-                progress=progress,
+                mechanism=method.mechanism,
+                encoding=method.encoding or asked.encoding or method.default,
+                time_limit=method.time_limit,
+                progress=method.progress,
             )
         except InvalidInput as error:
             if not may_be_rows or error.advice != "cells" or _has_identifiers(table, asked):
@@ -130,16 +124,17 @@ def design_table(
             rows = _Rows(replace(asked, cells="auto"), _TOO_MANY)
         else:
             return made, counts
-    made, counts = design_cells(table, rows.asked, criterion, time_limit, why=rows.why)
+    made, counts = design_cells(table, rows.asked, criterion, method.time_limit, why=rows.why)
     warnings = (*made.warnings, *_left_out_words(rows.left_out))
     return replace(made, warnings=warnings, left_out=rows.left_out), counts
 
 
-def _asked_rows(table: Table, asked: Schema, mechanism: str, encoding: str | None) -> _Rows | None:
+def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:
     """Return the schema that asks for rows, with its columns; None for another schema."""
     if asked.cells is None:
         return None
-    if mechanism not in {"auto", "least-distortion"} or encoding not in {None, *OF_CELLS}:
+    is_of_rows = method.mechanism in {"auto", "least-distortion"}
+    if not is_of_rows or method.encoding not in {None, *OF_CELLS}:
         raise InvalidInput(
             "cells publish rows by the mechanism least-distortion; another mechanism or encoding "
             "was asked for. Leave it out, or cells."
@@ -160,9 +155,9 @@ def _asked_rows(table: Table, asked: Schema, mechanism: str, encoding: str | Non
     return _Rows(replace(asked, released=released), words, left_out)
 
 
-def _is_plain(asked: Schema, criterion: Criterion, mechanism: str, encoding: str | None) -> bool:
+def _is_plain(asked: Schema, criterion: Criterion, method: Method) -> bool:
     """Tell whether nothing was asked for that rows do not have."""
-    is_default = mechanism == "auto" and encoding is None and asked.encoding is None
+    is_default = method.mechanism == "auto" and not (method.encoding or asked.encoding)
     is_default = is_default and asked.missing == "value" and not asked.escape_formulas
     has_bins = bool(set(asked.bins) & set(asked.released))
     return is_default and not has_bins and getattr(criterion, "is_convex", True)

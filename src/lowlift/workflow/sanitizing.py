@@ -21,7 +21,7 @@ from lowlift.workflow.applying import Options, drawn
 from lowlift.workflow.checking import Verification, verify_written
 from lowlift.workflow.choices import Progress
 from lowlift.workflow.designing import Design
-from lowlift.workflow.rows import design_table
+from lowlift.workflow.rows import Method, design_table
 from lowlift.workflow.transaction import Content, commit, drafts
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class Sanitized:
                 "utility is told of published rows; this release publishes "
                 f"{self.design.encoded.name}. Use cells, or lowlift.compare for any two tables."
             )
-        options = {"release": self.release, "attack": attack, "task": task, "engine": self.engine}
-        return compare_tables(self.source, self.table, **options)  # type: ignore[arg-type]
+        how: Any = {"attack": attack, "task": task, "engine": self.engine}
+        return compare_tables(self.source, self.table, release=self.release, **how)
 
     def _repr_html_(self) -> str:
         """Return what was published, as a notebook shows it."""
@@ -171,18 +171,9 @@ def sanitize(
     check_instance(options, Options, "options")
     if target is not None:
         refuse_existing(*_beside(target).values(), force=options.force, source=source)
+    method = Method(mechanism, encoding, time_limit, design_progress, default)
     with open_table(source, engine) as table:
-        made, counts = design_table(
-            table,
-            asked,
-            criterion,
-            mechanism=mechanism,
-            encoding=encoding,
-            default=default,
-            time_limit=time_limit,
-            progress=design_progress,
-            options=options,
-        )
+        made, counts = design_table(table, asked, criterion, method, options)
         safe = _publish(table, made, target, options, counts, round_to, apply_progress, warn)
         is_rows = made.encoded.name in OF_CELLS  # which are compared with their source
         return replace(safe, source=source, engine=engine) if is_rows else safe

@@ -117,6 +117,18 @@ class Engine:
         rows, present, different = self.fetch(queries.id_faults(column, self.table))[0]
         return int(rows), int(present), int(different)
 
+    def quantiles(self, column: str, parts: int) -> list[Any]:
+        """Return the numbers that cut a column's values into so many parts."""
+        kind = self.kinds[column]
+        counted = queries.values_counted(column, kind, self.table, self.dialect)
+        values = int(self.fetch(counted)[0][0])
+        if values == 0:
+            raise InvalidInput(f"quantiles need values; column {column!r} has none.")
+        # Half a rank below a whole one: rounding cannot move an engine to the next value.
+        shares = [(math.ceil(k * values / parts) - 0.5) / values for k in range(1, parts)]
+        found = self.fetch(queries.quantiles(column, kind, shares, self.table, self.dialect))
+        return list(found[0][0] if isinstance(found[0][0], list) else found[0])
+
     def hold(self, columns: Sequence[str]) -> None:
         """Copy these columns to a private place: every later query reads them from there.
 

@@ -2,8 +2,8 @@
 
 import math
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,42 +16,35 @@ from sqlglot import exp
 
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
-from lowlift.tables.cells import CellBins
-from lowlift.tables.columns import Column, cells_in
+from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import donors
 from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
+from lowlift.tables.engines.numbered_cells import NumbersCells
 from lowlift.tables.engines.sandbox import Sandbox, said
-from lowlift.tables.engines.scans import kind_of, read_parquet, scan_csv, scan_parquet, types_of
+from lowlift.tables.engines.scans import (
+    huge,
+    kind_of,
+    read_parquet,
+    scan_csv,
+    scan_parquet,
+    types_of,
+    with_types,
+)
+from lowlift.tables.engines.spooling import drawing, spool_keys, spool_rows
 from lowlift.tables.outputs import INTEGER_TYPES
-from lowlift.tables.queries import bound, named
+from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan, in_order
 from lowlift.tables.sources import DatabaseFile, Files, Frame, refuse_repeated
 
 #: Ids that span at most this many numbers, and this many times their own, are counted as bits.
 _WIDEST, _SPARSEST = 1 << 28, 64
-#: The most conditions of a query below the top of a tree; so few stay with the top.
-_CONDITIONS, _FEW = 128, 16
 
 
 def _frame_names(frame: Any) -> list[str]:
     """Return the names of a frame's columns, as it has them."""
     names = frame.columns if hasattr(frame, "to_numpy") else frame.schema.names
     return [str(name) for name in names]
-
-
-def with_types(types: Mapping[str, str]) -> Expression:
-    """Return all columns, those named here cast to these types."""
-    casts = [
-        exp.cast(named(name), kind, dialect="duckdb").as_(name, quoted=True)
-        for name, kind in types.items()
-    ]
-    return exp.Star(replace=casts) if casts else exp.Star()
-
-
-def huge(types: Mapping[str, Any]) -> dict[str, str]:
-    """Return the columns of whole numbers that Parquet, where they are doubles, does not hold."""
-    return {name: str(kind) for name, kind in types.items() if "HUGEINT" in str(kind)}
 
 
 def attach(path: Path, name: str, *, read_only: bool) -> str:
@@ -73,41 +66,6 @@ class _Stream:
 
     def __init__(self, frame: Any) -> None:
         self.__arrow_c_stream__ = frame.__arrow_c_stream__
-
-
-class NumbersCells:
-    """A stored table of DuckDB, whose rows have numbers: they get their cells at once."""
-
-    sandbox: Sandbox
-    table: Expression
-    #: Whether the rows have numbers.
-    _is_held = True
-    #: The cells of the rows that were numbered last.
-    _numbered: tuple[CellBins, npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
-
-    def cells_of_rows(self, cells: Column) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the numbers of the rows, and the cell of each."""
-        bins = cells_in(cells)
-        if self._numbered is None or self._numbered[0] != bins:
-            self._numbered = bins, *numbers_of_cells(self.sandbox, self.table, bins)
-        return self._numbered[1:]
-
-    def numbered_cells(self, columns: Sequence[Column]) -> tuple[list[Column], Expression]:
-        """Return columns and the table to count them in, whose rows know their cells if held."""
-        made, table = list(columns), self.table
-        for k, column in enumerate(columns):
-            if isinstance(column.bins, CellBins) and self._is_held:
-                rows, cells = self.cells_of_rows(column)
-                row, place = (f"{name}_{secrets.token_hex(8)}" for name in ("row", "cell"))
-                self.sandbox.register("numbers", {row: rows, place: cells})
-                made[k] = replace(column, bins=replace(column.bins, known=place))
-                table = (
-                    exp.select(exp.Column(this=exp.Star(), table="h"), named(place))
-                    .from_(exp.alias_(self.table.copy(), "h", table=True))
-                    .join(table_named("numbers"), on=named("rowid", "h").eq(named(row)))
-                    .subquery("numbered")
-                )
-        return made, table
 
 
 class DuckDB(NumbersCells, Engine):
@@ -310,123 +268,3 @@ class DuckDB(NumbersCells, Engine):
     def close(self) -> None:
         """Close the connection and remove what was temporary."""
         self.sandbox.close()
-
-
-def numbers_of_cells(
-    sandbox: Sandbox, table: Expression, bins: CellBins
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the numbers of the rows of a stored table, and the cell of each.
-
-    DuckDB sets memory aside for each condition of a query, and runs it for each 2,048 rows however
-    few come to it. So a large tree is cut: rows are sorted by the subtree that they come to, and
-    each subtree is a query of its own.
-    """
-    roots, (row, end) = _roots(bins), (f"{name}_{secrets.token_hex(8)}" for name in ("row", "end"))
-    first = queries.below(bins, 0 if bins.tree.splits else -1, DUCKDB, roots)
-    columns = [named("rowid").as_(row), first.as_(end)]
-    query = exp.select(*columns).from_(table)
-    if roots:
-        every = exp.select(*map(named, bins.tree.columns), *columns).from_(table)
-        stored = DUCKDB.sql(every.order_by(named(end)))
-        sandbox.run(f"CREATE OR REPLACE TEMP TABLE sorted AS {stored}")
-        query = exp.select(named(row), named(end)).from_("sorted")
-    queue = [query]
-    for root in sorted(roots):
-        inside = exp.select(named(row), queries.below(bins, root, DUCKDB, roots).as_("c"))
-        queue.append(inside.from_("sorted").where(named(end).eq(number(-1 - root))))
-    found = [sandbox.answer(each, lambda answer: answer.fetchnumpy()) for each in queue]
-    if roots:
-        sandbox.run("DROP TABLE sorted")
-    rows, cells = (np.concatenate(part) for part in zip(*(f.values() for f in found), strict=True))
-    done = cells >= 0
-    return rows[done], cells[done].astype(np.int64)
-
-
-def _roots(bins: CellBins) -> set[int]:
-    """Return nodes that cut a tree into parts of at most `_CONDITIONS` conditions below the top."""
-    splits = bins.tree.splits
-    sizes = [1] * len(splits)
-    for node in range(len(splits) - 1, -1, -1):  # children come after their parents
-        for child in (splits[node].left, splits[node].right):
-            sizes[node] += sizes[child] if child >= 0 else 0
-    cut, waiting = set[int](), [0] if splits else []
-    while waiting:
-        node = waiting.pop()
-        for child in (splits[node].left, splits[node].right):
-            if child >= 0 and sizes[child] > _CONDITIONS:
-                waiting.append(child)
-            elif child >= 0 and sizes[child] > _FEW < _CONDITIONS < sizes[node]:
-                cut.add(child)
-    return cut
-
-
-@contextmanager
-def drawing(
-    sandbox: Sandbox, table: Expression, plan: RowPlan
-) -> Iterator[tuple[exp.Select, Values]]:
-    """Lend the query that draws the rows of a plan in this process, and what to bind to it."""
-    name = f"lookup_{secrets.token_hex(8)}"
-    sandbox.register(name, dict(plan.alias))
-    try:
-        query = plan.query(table, table_named(name), DUCKDB, bound("key"))
-        yield query, {"key": plan.key, "null": plan.null}
-    finally:
-        sandbox.connection.unregister(name)
-
-
-def spool_rows(sandbox: Sandbox, table: Expression, plan: RowPlan, folder: Path) -> Spool:
-    """Draw the rows of a plan and write them to a Parquet file in a private folder."""
-    kept = exp.select(*map(named, plan.keep)).from_(table)
-    found = types_of(sandbox, kept).values() if plan.keep else ()
-    types = huge({f"k{k}": kind for k, kind in enumerate(found)})
-    if types:
-        texts = {name: f"text_{secrets.token_hex(8)}" for name in plan.keep}
-        casts = (exp.cast(named(name), "text").as_(text) for name, text in texts.items())
-        table = exp.select(exp.Star(), *casts).from_(table).subquery("exact")
-        keep = (texts[n] if f"k{k}" in types else n for k, n in enumerate(plan.keep))
-        plan = replace(plan, keep=tuple(keep))
-    place = folder / f"spool-{secrets.token_hex(8)}.parquet"
-    target = DUCKDB.sql(exp.Literal.string(str(place)))
-    with drawing(sandbox, table, plan) as (query, values):
-        rows = DUCKDB.sql(in_order(query, len(plan.keep)))
-        sandbox.run(f"COPY ({rows}) TO {target} (FORMAT parquet)", values)
-    return Spool(place, types)
-
-
-def spool_keys(
-    sandbox: Sandbox,
-    table: Expression,
-    key: str,
-    names: Sequence[str],
-    keys: npt.NDArray[np.int64],
-    folder: Path,
-) -> Spool:
-    """Write columns of the rows with these keys to a Parquet file in a private folder, in order.
-
-    The keys are those of rows, (n,), or of a row for each column, (n, columns).
-    """
-    columns = exp.select(*map(named, names)).from_(table)
-    types = types_of(sandbox, columns)
-    exact = huge({f"k{k}": types[name] for k, name in enumerate(names)})
-    shown = []
-    for k, name in enumerate(names):
-        value: Expression = named(name, f"t{k if keys.ndim > 1 else 0}")
-        shown.append((exp.cast(value, "text") if f"k{k}" in exact else value).as_(f"k{k}"))
-    drawn = f"donors_{secrets.token_hex(8)}"
-    sandbox.register(drawn, keys_by_name(keys))
-    place = folder / f"spool-{secrets.token_hex(8)}.parquet"
-    target = DUCKDB.sql(exp.Literal.string(str(place)))
-    by_column = keys.ndim > 1
-    try:
-        rows = queries.at_keys(shown, table, key, table_named(drawn), by_column=by_column)
-        sandbox.run(f"COPY ({DUCKDB.sql(rows)}) TO {target} (FORMAT parquet)")
-    finally:
-        sandbox.connection.unregister(drawn)
-    return Spool(place, exact)
-
-
-def keys_by_name(keys: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.int64]]:
-    """Return drawn keys as the table that `at_keys` reads: r0, r1, ..., and their order, o."""
-    parts = keys.reshape(len(keys), -1).T
-    named_keys = {f"r{k}": np.ascontiguousarray(part) for k, part in enumerate(parts)}
-    return {**named_keys, "o": np.arange(len(keys))}

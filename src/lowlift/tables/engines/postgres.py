@@ -23,10 +23,10 @@ from lowlift.tables import queries
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, POSTGRES, Expression, call, table_named
 from lowlift.tables.engines import Engine, Rows, Spool, Values, refuse_ids
-from lowlift.tables.engines.duckdb import drawing, spool_keys, spool_rows
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.engines.scans import read_csv
+from lowlift.tables.engines.spooling import drawing, spool_keys, spool_rows
 from lowlift.tables.queries import id_faults
 from lowlift.tables.row_plans import RowPlan, by_output
 from lowlift.tables.sources import PostgresTable

@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from sqlglot import exp
 
@@ -41,6 +41,20 @@ def kind_of(type_name: str) -> str:
 def types_of(sandbox: Sandbox, query: Expression) -> dict[str, str]:
     """Return DuckDB's type of each column of a query."""
     return {row[0]: row[1] for row in sandbox.run(f"DESCRIBE {DUCKDB.sql(query)}")}
+
+
+def with_types(types: Mapping[str, str]) -> Expression:
+    """Return all columns, those named here cast to these types."""
+    casts = [
+        exp.cast(named(name), kind, dialect="duckdb").as_(name, quoted=True)
+        for name, kind in types.items()
+    ]
+    return exp.Star(replace=casts) if casts else exp.Star()
+
+
+def huge(types: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of whole numbers that Parquet, where they are doubles, does not hold."""
+    return {name: str(kind) for name, kind in types.items() if "HUGEINT" in str(kind)}
 
 
 def _option(name: str, value: Expression) -> Expression:
@@ -163,8 +177,8 @@ def _sniffed(sandbox: Sandbox, link: str) -> tuple[str, dict[str, str]]:
     return delimiter, {}
 
 
-def _opened(path: str) -> IO[bytes]:
-    return gzip.open(path) if path.endswith(".gz") else Path(path).open("rb")  # type: ignore[return-value]
+def _opened(path: str) -> gzip.GzipFile | io.BufferedReader:
+    return gzip.GzipFile(path) if path.endswith(".gz") else Path(path).open("rb")
 
 
 def _is_quoted(path: str) -> bool:

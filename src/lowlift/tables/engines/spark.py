@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import numpy.typing as npt
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
@@ -127,7 +127,8 @@ class Spark(Engine):
 
     def _read(self, source: SparkTable | Frame) -> DataFrame:
         if isinstance(source, Frame):
-            return source.value  # type: ignore[no-any-return]
+            frame: DataFrame = source.value
+            return frame
         if source.format == "table":
             parts = [exp.to_identifier(part, quoted=True) for part in split_name(source.name)]
             return self.session.table(".".join(map(SPARK.sql, parts)))

@@ -13,7 +13,8 @@ from lowlift._temporary import temporary_beside
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import DUCKDB, table_named
 from lowlift.tables.engines import Engine
-from lowlift.tables.engines.duckdb import DuckDB, NumbersCells, attach, database_files
+from lowlift.tables.engines.duckdb import DuckDB, attach, database_files
+from lowlift.tables.engines.numbered_cells import NumbersCells
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.engines.scans import kind_of, types_of
 from lowlift.tables.outputs import Output

@@ -14,10 +14,10 @@ from lowlift._temporary import temporary_beside
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import DUCKDB, number
 from lowlift.tables.engines import Engine
-from lowlift.tables.engines.duckdb import DuckDB, huge, with_types
+from lowlift.tables.engines.duckdb import DuckDB
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.engines.sandbox import Sandbox
-from lowlift.tables.engines.scans import types_of
+from lowlift.tables.engines.scans import huge, types_of, with_types
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
 from lowlift.tables.sources import Files, file_format

@@ -111,7 +111,8 @@ class _FromFrame(_FrameTarget):
         index = index_of(self.source, rows) if keeps_index else None
         self._made = self._framed(codes, kept=kept, index=index)
         outputs = len(self.output.columns[0].texts)
-        return np.bincount(codes, minlength=outputs).tolist()  # type: ignore[no-any-return]
+        counts: list[int] = np.bincount(codes, minlength=outputs).tolist()
+        return counts
 
     def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
         """Take the columns of these rows of the frame, in this order."""

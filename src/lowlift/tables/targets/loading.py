@@ -11,9 +11,8 @@ from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, Spool
-from lowlift.tables.engines.duckdb import with_types
 from lowlift.tables.engines.sandbox import Sandbox
-from lowlift.tables.engines.scans import read_parquet
+from lowlift.tables.engines.scans import read_parquet, with_types
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan, by_output

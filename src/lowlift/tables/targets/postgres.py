@@ -16,7 +16,6 @@ from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, POSTGRES, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, Spool
-from lowlift.tables.engines.duckdb import keys_by_name
 from lowlift.tables.engines.postgres import (
     Postgres,
     connect,
@@ -26,6 +25,7 @@ from lowlift.tables.engines.postgres import (
 )
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.engines.scans import types_of
+from lowlift.tables.engines.spooling import keys_by_name
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan
