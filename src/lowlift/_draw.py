@@ -1,18 +1,14 @@
 """One sampler: integers against integer weights."""
 
 import os
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lowlift._arguments import check_instance
+from lowlift._arrays import Ints
 from lowlift._channel import Channel
 from lowlift.errors import InvalidInput
-
-__all__ = ["draw"]
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 20
 

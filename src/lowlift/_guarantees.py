@@ -12,8 +12,6 @@ from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Chi2Lift, Criterio
 if TYPE_CHECKING:
     from lowlift._certificates import Certificate
 
-__all__ = ["MORE_TIME", "guarantee_of", "promise_in_full", "stopped_note", "verdict_word"]
-
 
 #: How the advice on a search that was stopped begins.
 MORE_TIME = "More time may keep more:"

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lowlift._arrays import Floats
+from lowlift._arrays import Bools, Floats
 from lowlift._display import MOST, card
 from lowlift._exact import integers_of
 from lowlift._joint_table import as_table, refuse_bad_cell, whole_numbers
@@ -345,7 +345,7 @@ class Joint:
 
 
 def _drop_or_refuse(
-    names: tuple[Label, ...], used: npt.NDArray[np.bool_], axis: str, drop_empty: bool
+    names: tuple[Label, ...], used: Bools, axis: str, drop_empty: bool
 ) -> tuple[Label, ...]:
     empty = [name for name, keep in zip(names, used, strict=True) if not keep]
     if not drop_empty:

@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["LOG", "logged"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lowlift._arrays import Floats
+from lowlift._arrays import Floats, Ints
 from lowlift._audit import Audit, audit, audit_card
 from lowlift._certificates import Certificate
 from lowlift._channel import Channel
@@ -204,7 +204,7 @@ class Release:
 
     def sample_indices(
         self, indices: npt.ArrayLike, seed: Seed = None, *, allow_unsatisfied: bool = False
-    ) -> npt.NDArray[np.int64]:
+    ) -> Ints:
         """Return one output number per number of a symbol of X; see `sample`."""
         if not self.is_encoded:
             raise InvalidInput(

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift._arguments import check_callable
+from lowlift._arrays import Floats
 from lowlift._display import MOST, card, frame
 from lowlift._joint import Joint, check_joint
 from lowlift._release import Release
@@ -88,7 +89,7 @@ class Tradeoff:
         """Return one field of every row."""
         return self.rows[field]
 
-    def mean(self, field: str) -> npt.NDArray[np.float64]:
+    def mean(self, field: str) -> Floats:
         """Return the mean of a field over the joints, one per criterion (NaN where none ran)."""
         which = self.rows["criterion"]
         size = len(self.criteria)

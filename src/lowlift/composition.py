@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from lowlift._arrays import Floats
+from lowlift._arrays import Bools, Floats
 from lowlift._audit import Judged
 from lowlift._channel import Channel
 from lowlift._joint import Joint
@@ -41,7 +40,7 @@ class Together(Judged):
     criterion: Criterion
     n_channels: int
     #: Per joint output that can occur, whether the criterion allows it.
-    allowed: npt.NDArray[np.bool_]
+    allowed: Bools
     #: l(s, (y1, y2, ...)), (|S|, number of joint outputs).
     lift: Floats
     #: The probability of each joint output.

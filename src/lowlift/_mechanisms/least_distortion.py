@@ -21,8 +21,6 @@ from lowlift._release import Release
 from lowlift.criteria import Criterion
 from lowlift.errors import Infeasible, InvalidInput, SolverFailed
 
-__all__ = ["least_distortion"]
-
 #: Up to so many symbols the program is solved to the last digit, beyond to a hundredth.
 _PRECISE_SYMBOLS, _FINE_GAP, _COARSE_GAP = 600, 1e-6, 0.01
 

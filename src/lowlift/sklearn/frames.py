@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
+from lowlift._arrays import Ints
 from lowlift._joint import Label
 from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
@@ -89,7 +90,7 @@ def _symbols(frame: Any, origin: Origin, sensitive: Sequence[Column]) -> list[tu
 
 def numbers_of(
     frame: Any, encoded: Encoded, sensitive: Sequence[Column], unseen: str
-) -> tuple[npt.NDArray[np.int64], Counts]:
+) -> tuple[Ints, Counts]:
     """Return the number of each row's symbol of X, and the counts of some columns of S by X.
 
     An unseen symbol stands for the most common one, unless `unseen` is "error".
@@ -113,7 +114,7 @@ def numbers_of(
     return numbers, Counts(columns, list(counted), list(counted.values()), len(rows), 0)
 
 
-def array_of(columns: Sequence[OutputColumn], drawn: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+def array_of(columns: Sequence[OutputColumn], drawn: Ints) -> npt.NDArray[Any]:
     """Return what is published for the outputs drawn; numbers or bools if there is nothing else."""
     kinds = {column.kind for column in columns}
     is_plain = len(kinds) == 1 and not any(None in column.texts for column in columns)

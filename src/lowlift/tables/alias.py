@@ -8,15 +8,13 @@ of the draw is the channel, exactly: summed over the slots, output y holds w_y K
 
 import hashlib
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from lowlift._arrays import Ints
 from lowlift._channel import Channel
 from lowlift.errors import InvalidInput
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 UNIFORM_BITS = 60
 #: Hex digits of the subkey in a digest: 160 bits, and one block of SHA-256 with a short id.

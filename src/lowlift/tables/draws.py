@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lowlift._arrays import Ints
 from lowlift._channel import Channel
 from lowlift._draw import draw
 from lowlift._joint import Label
@@ -22,7 +23,6 @@ from lowlift._labels import number_of
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import MISSING, Column
 
-Ints: TypeAlias = npt.NDArray[np.int64]
 #: Called with what is done and the whole.
 Progress: TypeAlias = Callable[[int, int], object]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lowlift._arrays import Ints
 from lowlift.tables.outputs import OutputColumn
 
 
@@ -67,9 +68,7 @@ def framed(
     return frame
 
 
-def taken(
-    frame: Any, library: str, names: Sequence[str], rows: npt.NDArray[np.int64]
-) -> dict[str, Any]:
+def taken(frame: Any, library: str, names: Sequence[str], rows: Ints) -> dict[str, Any]:
     """Return columns of a frame at these rows, in their types."""
     if library == "pandas":
         places = {str(name): k for k, name in enumerate(frame.columns)}
@@ -94,7 +93,7 @@ def _arrow_taken(column: Any, rows: npt.NDArray[Any]) -> Any:
     return found
 
 
-def index_of(frame: Any, rows: npt.NDArray[np.int64]) -> Any:
+def index_of(frame: Any, rows: Ints) -> Any:
     """Return the index of a pandas frame at these rows; of all rows in its type, as of a range."""
     if len(rows) == len(frame):
         return frame.index.copy()

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables import queries
 from lowlift.tables.columns import Column
@@ -148,7 +148,7 @@ class Engine:
 
     def donors(
         self, cells: Column, counts: Mapping[int, int], seed: int | None, columns: int | None
-    ) -> npt.NDArray[np.int64]:
+    ) -> Ints:
         """Return the keys of rows drawn inside cells, each cell as often as counted.
 
         One key per row, (n,), or one for each of so many columns, (n, columns); see `places`. What
@@ -159,7 +159,7 @@ class Engine:
         wanted, place = places(sizes, counts, seed, columns)
         return np.asarray(queries.key_of(wanted if columns is None else wanted[:, None], place))
 
-    def rows_at(self, cells: Column, keys: npt.NDArray[np.int64]) -> Spool:
+    def rows_at(self, cells: Column, keys: Ints) -> Spool:
         """Write the columns of cells of the rows with these keys to a private file, in order."""
         raise NotImplementedError
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
 from lowlift.tables.columns import Column
@@ -230,7 +230,7 @@ class DuckDB(NumbersCells, Engine):
         """Write the rows of a plan to a private Parquet file."""
         return spool_rows(self.sandbox, self.table, plan, self.sandbox.folder)
 
-    def numbered(self, plan: RowPlan) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def numbered(self, plan: RowPlan) -> tuple[Ints, Ints]:
         """Draw the rows of a plan: the output of each, in order, and its row in the table.
 
         Nothing is kept but the row.
@@ -247,7 +247,7 @@ class DuckDB(NumbersCells, Engine):
 
     def donors(
         self, cells: Column, counts: Mapping[int, int], seed: int | None, columns: int | None
-    ) -> npt.NDArray[np.int64]:
+    ) -> Ints:
         """Return the numbers of rows drawn inside cells, each cell as often as counted.
 
         The rows are held (see `hold`), so that a number always means the same row.
@@ -257,7 +257,7 @@ class DuckDB(NumbersCells, Engine):
         of[rows] = found
         return donors(of, counts, seed, columns)
 
-    def rows_at(self, cells: Column, keys: npt.NDArray[np.int64]) -> Spool:
+    def rows_at(self, cells: Column, keys: Ints) -> Spool:
         """Write the columns of cells of the rows with these numbers to a private file, in order."""
         return spool_keys(self.sandbox, self.table, "rowid", cells.names, keys, self.sandbox.folder)
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.tables import queries
 from lowlift.tables.cells import CellBins
 from lowlift.tables.columns import Column, cells_in
@@ -27,9 +27,9 @@ class NumbersCells:
     #: Whether the rows have numbers.
     _is_held = True
     #: The cells of the rows that were numbered last.
-    _numbered: tuple[CellBins, npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+    _numbered: tuple[CellBins, Ints, Ints] | None = None
 
-    def cells_of_rows(self, cells: Column) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def cells_of_rows(self, cells: Column) -> tuple[Ints, Ints]:
         """Return the numbers of the rows, and the cell of each."""
         bins = cells_in(cells)
         if self._numbered is None or self._numbered[0] != bins:
@@ -54,9 +54,7 @@ class NumbersCells:
         return made, table
 
 
-def numbers_of_cells(
-    sandbox: Sandbox, table: Expression, bins: CellBins
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def numbers_of_cells(sandbox: Sandbox, table: Expression, bins: CellBins) -> tuple[Ints, Ints]:
     """Return the numbers of the rows of a stored table, and the cell of each.
 
     DuckDB sets memory aside for each condition of a query, and runs it for each 2,048 rows however

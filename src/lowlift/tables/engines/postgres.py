@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 import numpy.typing as npt
 import psycopg
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
 from lowlift.tables.columns import Column
@@ -280,7 +280,7 @@ class Postgres(Engine):
         types = [self._types[name] for name in plan.keep]
         return spool_drawn(self.session, self.table, plan, types, self.folder())
 
-    def rows_at(self, cells: Column, keys: npt.NDArray[np.int64]) -> Spool:
+    def rows_at(self, cells: Column, keys: Ints) -> Spool:
         """Write the columns of cells of the rows with these keys to a private file, in order.
 
         A transaction that only reads cannot make a table of keys, so all rows come to a private

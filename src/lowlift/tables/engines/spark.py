@@ -24,6 +24,7 @@ from pyspark.sql.types import StringType
 from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import SPARK, Expression, call, table_named
@@ -252,7 +253,7 @@ class Spark(Engine):
             ".csv or to table:NAME only. Choose such an output."
         )
 
-    def rows_at(self, cells: Column, keys: npt.NDArray[np.int64]) -> Spool:
+    def rows_at(self, cells: Column, keys: Ints) -> Spool:
         """Refuse: rows that Spark draws stay in Spark."""
         raise InvalidInput(
             f"Spark writes rows ({len(keys):,} of {len(cells.names)} columns here) to a folder "

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.tables import queries
 from lowlift.tables.dialects import DUCKDB, Expression, table_named
 from lowlift.tables.engines import Spool, Values
@@ -57,7 +57,7 @@ def spool_keys(
     table: Expression,
     key: str,
     names: Sequence[str],
-    keys: npt.NDArray[np.int64],
+    keys: Ints,
     folder: Path,
 ) -> Spool:
     """Write columns of the rows with these keys to a Parquet file in a private folder, in order.
@@ -84,7 +84,7 @@ def spool_keys(
     return Spool(place, exact)
 
 
-def keys_by_name(keys: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.int64]]:
+def keys_by_name(keys: Ints) -> dict[str, Ints]:
     """Return drawn keys as the table that `at_keys` reads: r0, r1, ..., and their order, o."""
     parts = keys.reshape(len(keys), -1).T
     named_keys = {f"r{k}": np.ascontiguousarray(part) for k, part in enumerate(parts)}

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Dialect, Expression
@@ -32,7 +33,7 @@ class Target(Protocol):
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
 
-    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+    def write_donors(self, cells: Column, keys: Ints) -> None:
         """Write the columns of cells of the rows that `Engine.donors` drew, in this order."""
 
     def written(self) -> AbstractContextManager[Engine]:

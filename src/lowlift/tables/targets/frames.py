@@ -12,9 +12,9 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression
@@ -114,7 +114,7 @@ class _FromFrame(_FrameTarget):
         counts: list[int] = np.bincount(codes, minlength=outputs).tolist()
         return counts
 
-    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+    def write_donors(self, cells: Column, keys: Ints) -> None:
         """Take the columns of these rows of the frame, in this order."""
         found: dict[str, Any] = {}
         for k, name in enumerate(cells.names):

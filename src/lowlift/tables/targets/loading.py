@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
@@ -58,7 +57,7 @@ class Writer:
             spool.path.unlink()
         return self.drawn
 
-    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+    def write_donors(self, cells: Column, keys: Ints) -> None:
         """Write the columns of the rows that were drawn, in this order."""
         spool = self.engine.rows_at(cells, keys)
         try:

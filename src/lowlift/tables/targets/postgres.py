@@ -7,9 +7,9 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput
 from lowlift.tables import queries
 from lowlift.tables.columns import Column
@@ -182,7 +182,7 @@ class PostgresTarget:
         self._drop()
         self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {text}", places)
 
-    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+    def write_donors(self, cells: Column, keys: Ints) -> None:
         """Write the columns of the rows that were drawn, in this order.
 
         In the input's database the rows stay on the server, which is sent the keys of those drawn.
@@ -270,7 +270,7 @@ def _quoted(name: str) -> str:
     return POSTGRES.sql(exp.to_identifier(name, quoted=True))
 
 
-def _lines(rows: npt.NDArray[np.int64]) -> Iterator[bytes]:
+def _lines(rows: Ints) -> Iterator[bytes]:
     """Yield rows of numbers as COPY reads them."""
     for start in range(0, len(rows), _CHUNK):
         chunk = rows[start : start + _CHUNK].tolist()

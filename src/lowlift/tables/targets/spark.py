@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
-import numpy.typing as npt
 from pyspark.sql import DataFrame
 from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.tables import queries
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import SPARK, Expression, call, number
@@ -87,7 +87,7 @@ class SparkTarget:
                 drawn.unpersist()
         return counts
 
-    def write_donors(self, cells: Column, keys: npt.NDArray[np.int64]) -> None:
+    def write_donors(self, cells: Column, keys: Ints) -> None:
         """Write the columns of the rows that were drawn, in this order.
 
         The engine holds the rows, so that a number of a row in its cell means the same row
@@ -109,7 +109,7 @@ class SparkTarget:
             finally:
                 given.unpersist()
 
-    def _sent(self, keys: npt.NDArray[np.int64]) -> DataFrame:
+    def _sent(self, keys: Ints) -> DataFrame:
         """Return drawn keys as a frame: r0, r1, ..., and their order, o; sent by chunks."""
         parts = keys.reshape(len(keys), -1)
         names = [f"r{k}" for k in range(parts.shape[1])]
