@@ -8,13 +8,7 @@ from scipy.linalg import null_space
 from scipy.spatial import HalfspaceIntersection
 
 import lowlift as ll
-from lowlift.paper.vertices import (
-    SIZES,
-    VertexCount,
-    growth_exponent,
-    vertex_counts,
-    vertices_of,
-)
+from lowlift.paper.vertices import SIZES, VertexCount, growth_exponent, vertex_counts, vertices_of
 
 
 def by_qhull(joint, low, high):

@@ -16,16 +16,7 @@ from hypothesis import strategies as st
 
 import lowlift as ll
 from lowlift.records import OneRecord
-from lowlift.tables import (
-    Calendar,
-    Column,
-    DateEdges,
-    Days,
-    Each,
-    Edges,
-    Width,
-    open_table,
-)
+from lowlift.tables import Calendar, Column, DateEdges, Days, Each, Edges, Width, open_table
 from lowlift.tables.values import symbol_reader
 from lowlift.workflow import Asked, Options, apply
 from lowlift.workflow.columns import count

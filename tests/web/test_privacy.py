@@ -9,16 +9,7 @@ from playwright.sync_api import expect
 
 from web.browsing import Visit, choose, payload, upload_file
 from web.processes import is_alive, workers
-from web.serving import (
-    MARKERS,
-    Server,
-    clinic,
-    problem_of,
-    settled,
-    token_of,
-    until_page,
-    upload,
-)
+from web.serving import MARKERS, Server, clinic, problem_of, settled, token_of, until_page, upload
 
 #: Tables that are damaged after rows with markers.
 DAMAGED = {

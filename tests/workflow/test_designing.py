@@ -11,15 +11,7 @@ import pytest
 import lowlift as ll
 from lowlift.codebook import Codebook
 from lowlift.tables import Each, Edges, Quantiles, Width
-from lowlift.workflow import (
-    Asked,
-    Spec,
-    audit_table,
-    codebook_of,
-    criterion_of,
-    design,
-    guesses,
-)
+from lowlift.workflow import Asked, Spec, audit_table, codebook_of, criterion_of, design, guesses
 from lowlift.workflow.choices import choose
 from lowlift.workflow.columns import _marginal as marginal
 from people import (

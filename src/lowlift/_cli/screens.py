@@ -20,14 +20,7 @@ if TYPE_CHECKING:
     from lowlift.encodings import Encoded
     from lowlift.estimation import GroupEstimate
     from lowlift.report import Point
-    from lowlift.workflow import (
-        Design,
-        Receipt,
-        Spec,
-        TableAudit,
-        TableEstimate,
-        Verification,
-    )
+    from lowlift.workflow import Design, Receipt, Spec, TableAudit, TableEstimate, Verification
 
 THREATS = "What is promised, against whom, and what is not: lowlift explain promise"
 _ROWS = 12

@@ -14,20 +14,8 @@ from lowlift._mechanisms.watchdog import watchdog
 from lowlift.criteria import ALIP, LDP
 from lowlift.errors import InvalidInput
 from lowlift.paper.propositions.cases import SHAPES, published, random_cases
-from lowlift.paper.propositions.enclosures import (
-    DOUBT,
-    LEAST,
-    Enclosure,
-    Number,
-    exact_slack,
-    log,
-)
-from lowlift.paper.propositions.inequalities import (
-    INEQUALITIES,
-    Inequality,
-    exact_sides,
-    slacks,
-)
+from lowlift.paper.propositions.enclosures import DOUBT, LEAST, Enclosure, Number, exact_slack, log
+from lowlift.paper.propositions.inequalities import INEQUALITIES, Inequality, exact_sides, slacks
 from lowlift.paper.propositions.measures import Cases, Exact, Table
 
 #: Counter-examples to Proposition 2, as counts, epsilon and lambda. The first: LDP publishes both

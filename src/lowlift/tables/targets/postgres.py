@@ -16,13 +16,7 @@ from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, POSTGRES, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
 from lowlift.tables.engines import Engine, Spool
-from lowlift.tables.engines.postgres import (
-    Postgres,
-    connect,
-    positional,
-    spool_drawn,
-    unnested,
-)
+from lowlift.tables.engines.postgres import Postgres, connect, positional, spool_drawn, unnested
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.engines.scans import types_of
 from lowlift.tables.engines.spooling import keys_by_name

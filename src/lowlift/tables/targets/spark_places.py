@@ -12,20 +12,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from sqlglot import exp
 
-from lowlift._temporary import (
-    is_abandoned,
-    remove_abandoned,
-    temporary_beside,
-    temporary_table,
-)
+from lowlift._temporary import is_abandoned, remove_abandoned, temporary_beside, temporary_table
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import SPARK, Expression, table_named
-from lowlift.tables.engines.spark import (
-    CSV,
-    Spark,
-    hadoop,
-    release,
-)
+from lowlift.tables.engines.spark import CSV, Spark, hadoop, release
 from lowlift.tables.outputs import Output
 from lowlift.tables.sources import SparkTable, file_format, parse_source, split_name
 
