@@ -18,6 +18,7 @@ from lowlift._arguments import check_instance
 from lowlift._arrays import Bools, Floats, Ints
 from lowlift._exact import integers_of, largest_remainders
 from lowlift._joint import Joint, as_table, check_joint
+from lowlift._joint_table import refuse_bad_cell
 from lowlift._labels import Label, block_labels, check_labels
 from lowlift._partition import Partition
 from lowlift.errors import InvalidInput, LowliftWarning
@@ -268,10 +269,7 @@ class Channel:
         if array.dtype.kind not in "fiu":
             raise InvalidInput(f"p_y_given_x must hold real numbers; got dtype {array.dtype}.")
         p = array.astype(np.float64)
-        bad = ~(np.isfinite(p) & (p >= 0))
-        if bad.any():
-            x, y = np.argwhere(bad)[0]
-            raise InvalidInput(f"p_y_given_x must be 0 or more; got {p[x, y]} at ({x}, {y}).")
+        refuse_bad_cell(~(np.isfinite(p) & (p >= 0)), p, "p_y_given_x must be 0 or more")
         rows = None if x_labels is None else check_labels(x_labels, p.shape[0], "x")
         off = np.abs(p.sum(axis=1) - 1) > 1e-9
         if off.any():

@@ -83,9 +83,9 @@ def test_labels_are_checked(axis):
     [
         ([[0.5, 0.5], [0.5, 0.4]], r"rows .* sum to 1 within 1e-9; row 1 sums to .*0\.9.*Divide"),
         ([[0.5, 0.5 + 2e-9]], r"row 0 sums to .*1\.000000002"),
-        ([[0.5, 0.5], [1.5, -0.5]], r"0 or more; got -0.5 at \(1, 1\)"),
-        ([[float("nan"), 1.0]], r"0 or more; got nan at \(0, 0\)"),
-        ([[float("inf"), 1.0]], r"0 or more; got inf at \(0, 0\)"),
+        ([[0.5, 0.5], [1.5, -0.5]], r"0 or more; got -0.5 at row 1, column 1"),
+        ([[float("nan"), 1.0]], r"0 or more; got nan at row 0, column 0"),
+        ([[float("inf"), 1.0]], r"0 or more; got inf at row 0, column 0"),
         ([["1", "0"]], r"real numbers; got dtype <U1"),
         ([], r"got shape \(0,\)"),
         ([[1.0], [0.5, 0.5]], r"table"),

@@ -90,14 +90,11 @@ def report_of(
 
 def report_of_curve(found: TableAudit, points: Sequence[Point]) -> Report:
     """Return the report on a trade-off: the table as it is, and the curve."""
-    return Report(
-        found.audit,
-        columns=found.columns,
-        intervals=found.intervals,
-        origin=found.spec,
-        points=tuple(points),
-        is_curve=True,
-    )
+    return Report(found.audit, **_audited(found), points=tuple(points), is_curve=True)
+
+
+def _audited(found: TableAudit) -> dict[str, Any]:
+    return {"columns": found.columns, "intervals": found.intervals, "origin": found.spec}
 
 
 @singledispatch
@@ -110,12 +107,7 @@ def _facts(found: Any) -> dict[str, Any]:
 
 @_facts.register
 def _(found: TableAudit) -> dict[str, Any]:
-    return {
-        "raw": found.audit,
-        "columns": found.columns,
-        "intervals": found.intervals,
-        "origin": found.spec,
-    }
+    return {"raw": found.audit, **_audited(found)}
 
 
 @_facts.register
@@ -125,9 +117,7 @@ def _(found: Design) -> dict[str, Any]:
         "mechanism": found.chosen.name,
         "reason": found.chosen.reason,
         "certificate": found.release.certificate,
-        "columns": found.columns,
-        "intervals": found.intervals,
-        "origin": found.spec,
+        **_audited(found),
     }
 
 

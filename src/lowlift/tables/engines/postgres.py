@@ -128,21 +128,13 @@ class Session:
     def copy_out(self, query: Expression, file: BinaryIO) -> None:
         """Write the rows of a query that has no bound values as CSV."""
         statement = f"COPY ({POSTGRES.sql(query)}) TO STDOUT (FORMAT csv, HEADER)"
-        with (
-            self.refusing(),
-            self.connection.cursor() as cursor,
-            cursor.copy(statement) as copy,
-        ):
+        with self.refusing(), self.connection.cursor() as cursor, cursor.copy(statement) as copy:
             file.writelines(copy)
 
     def copy_in(self, table: Expression, options: str, blocks: Iterable[bytes]) -> None:
         """Load rows into a table."""
         statement = f"COPY {POSTGRES.sql(table)} FROM STDIN {options}"
-        with (
-            self.refusing(),
-            self.connection.cursor() as cursor,
-            cursor.copy(statement) as copy,
-        ):
+        with self.refusing(), self.connection.cursor() as cursor, cursor.copy(statement) as copy:
             for block in blocks:
                 copy.write(block)
 
