@@ -210,8 +210,8 @@ def _is_proven(
 ) -> bool:
     if certificate.scope != "mechanisms":
         raise InvalidInput(
-            'only a certificate of scope "mechanisms" or "distortion" can be verified; got '
-            f"{certificate.scope!r}."
+            'only a certificate of scope "mechanisms", or one of least_distortion, can be '
+            f"verified; got one of scope {certificate.scope!r}."
         )
     pi = np.array(certificate.duals)
     numbers = [certificate.upper_bound, certificate.floor, *pi.flat]

@@ -112,6 +112,7 @@ def test_a_trivial_bound_needs_no_proof():
     ("change", "message"),
     [
         ({"scope": "partitions"}, 'scope "mechanisms"'),
+        ({"scope": "distortion"}, 'scope "mechanisms"'),  # of the wrong class
         ({"duals": (1.0,)}, "12 duals; got 1"),
         ({"duals": (math.nan,) * 12}, "finite numbers"),
         ({"tangents": ((1.0,),)}, "lift vectors"),
