@@ -90,11 +90,12 @@ class Server:
         return "".join(self.lines)
 
     def files(self):
-        """Return its temporary files; some may be gone when they are looked at."""
+        """Return its temporary files, no links; some may be gone when they are looked at."""
         # Unlike rglob, walk does not mind a folder that goes away meanwhile.
         walked = os.walk(self.temporary)
         found = (Path(folder) / name for folder, _, names in walked for name in names)
-        return sorted(path for path in found if path.is_file())  # no sockets
+        # No sockets, and not the link through which a job reads an upload.
+        return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
     def visitor(self, **options):
         """Return a client that is not let in."""

@@ -117,10 +117,9 @@ def test_file_names_have_no_folders(server, client, name):
     for path in set(server.files()) - before:
         with contextlib.suppress(FileNotFoundError):  # jobs have files of their own, for a time
             found += [path] if path.read_bytes() == content else []
-    assert found
-    for new in found:
-        assert new.is_relative_to(server.temporary)
-        assert re.fullmatch(r"[\w.-]+\.csv", new.name)
+    (new,) = found
+    assert new.is_relative_to(server.temporary)
+    assert re.fullmatch(r"[\w.-]+\.csv", new.name)
 
 
 @pytest.mark.parametrize("letter", ["表", "𠀀"])
