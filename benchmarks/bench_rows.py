@@ -32,7 +32,7 @@ from lowlift.workflow.utility import published_for
 PROCESS = Path(__file__).resolve().parent / "rows_process.py"
 CRITERION = ll.LIP(0.5)
 #: Draws of each publication over which change and tables are averaged.
-DRAWS = {"tiny": 2, "quick": 1, "full": 3}
+DRAWS = {"tiny": 2, "quick": 1, "full": 2}
 #: Seconds that a process gets beyond its goal before it is ended, and that a program gets.
 PATIENCE, PROGRAM = 600.0, 90.0
 #: How often processes are looked at, in seconds.
@@ -100,7 +100,7 @@ def written(target: RowsTarget, folder: Path) -> tuple[Path, str, list[str]]:
 def sanitized(target: RowsTarget, path: Path, sensitive: str) -> dict[str, Any]:
     """Run the command; return its times, and the proof and the release that it leaves."""
     spark = target.job == "spark"
-    out = path.parent / ("safe" if spark else f"safe{path.suffix}")
+    out = path.parent / f"safe{path.suffix}"
     main = "import sys; from lowlift._cli import main; sys.argv[0] = 'lowlift'; main()"
     command = [sys.executable, "-c", main, "sanitize", str(path), "-s", sensitive, "-o", str(out)]
     command += ["--criterion", "lip", "--epsilon", str(CRITERION.epsilon), "--force"]

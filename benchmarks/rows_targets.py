@@ -72,7 +72,7 @@ SHORT = [
     SYMBOLS,
 ]
 FULL = [
-    survey(300, 20, RIVALS, 2000, **GOALS),
+    survey(300, 20, RIVALS, 1000, **GOALS),
     survey(1000, 8, ("kary cells",), 0, seconds=12.0, change=0.25),
     RowsTarget("generated, 3,000 cells of 50,000 rows x 12 columns", ("generated", 50_000, 12, 5),
                "cells", 3000, 5, {"seconds": 90.0, "gap": 0.01}, ("highs-ipm",)),
