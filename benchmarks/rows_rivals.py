@@ -229,7 +229,7 @@ def odds_of(counts: Ints, criterion: ll.LIP) -> int:
 
 def masses_of(counts: Ints, odds: int) -> Ints:
     """Return n P(s, y) (a + k) of the k-ary response, in whole numbers."""
-    return counts * odds + counts.sum(axis=1, keepdims=True)
+    return np.asarray(counts * odds + counts.sum(axis=1, keepdims=True))
 
 
 def kary_tuple(table: Rows, of: Ints, criterion: ll.LIP, word: str) -> Published:
@@ -326,7 +326,8 @@ def kary_columns(table: Rows, criterion: ll.LIP, *, is_proven: bool) -> Publishe
     response = KaryColumns(table)
     rows = np.arange(len(table))
     budget = criterion.epsilon / len(table.columns)
-    verdict, holds = "yes, by composition", True
+    verdict = "yes, by composition"
+    holds: bool | None = True
     if not is_proven:
         some = np.random.default_rng(0).permutation(len(table))[:OUTPUTS]
         budget = response.largest(response.matches(response.codes[:, some]), criterion, 10.0)

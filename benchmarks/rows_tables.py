@@ -67,7 +67,9 @@ def read(path: Path, sensitive: str, names: Sequence[str], cells: Column | None 
     return Rows(values, s, of)
 
 
-def cells_of(path: Path, sensitive: str, names: Sequence[str], cells: int, min_rows: int) -> Any:
+def cells_of(
+    path: Path, sensitive: str, names: Sequence[str], cells: int | str, min_rows: int
+) -> Any:
     """Return cells as `sanitize` learns them."""
     with open_table(str(path)) as table:
         return learn(table, names, [table.column(sensitive)], cells, min_rows=min_rows)

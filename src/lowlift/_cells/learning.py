@@ -261,7 +261,7 @@ def cell_distances(of: Ints, features: Sequence[Feature], shares: Floats, size: 
     return out
 
 
-def _product(a: Floats, b: Floats) -> Floats:
+def _product(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a @ b as a sum of small products, which BLAS computes in one thread.
 
     Its threads wait for each other: where others use the cores, that takes 10 times as long.
