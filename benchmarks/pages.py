@@ -299,11 +299,28 @@ def rows_parts(targets: list[dict[str, Any]]) -> list[str]:
     heading += ["attack", "time", "CPU", "peak memory", "gap", "goal", "", "settings, findings"]
     heading += ["date, load"]
     met = sum(not missed(entry_of(target), target["goal"]) for target in targets)
+    late = sum(map(is_late_alone, targets))
+    words = f"{met} of {len(targets)} goals are met; {late} more miss nothing but the time, with CPU "
     return [
         "## Goals of publishing rows",
-        f"{ROWS}\n\n{met} of {len(targets)} goals are met.",
+        f"{ROWS}\n\n{words}seconds within it.",
         table([heading, *(row for target in targets for row in rows_rows(target))]),
     ]
+
+
+def verdict_of(target: dict[str, Any]) -> str:
+    """Say whether a goal is met, or what is missed."""
+    short = missed(entry_of(target), target["goal"])
+    if not short:
+        return "met"
+    words = f"**not met**: {', '.join(NAMED[name] for name in short)}"
+    return f"{words} (CPU seconds within it)" if is_late_alone(target) else words
+
+
+def is_late_alone(target: dict[str, Any]) -> bool:
+    """Tell whether nothing but the time is missed, and the CPU seconds are within the goal."""
+    ours, goal = entry_of(target), target["goal"]
+    return missed(ours, goal) == ["seconds"] and bool(ours["cpu"] <= goal["seconds"])
 
 
 def entry_of(target: dict[str, Any]) -> dict[str, Any]:
@@ -331,8 +348,7 @@ def rows_rows(target: dict[str, Any]) -> list[list[str]]:
         goal, verdict = "", ""
         if k == 0:
             goal = ", ".join(GOALS[name](limit) for name, limit in target["goal"].items())
-            short = missed(entry_of(target), target["goal"])
-            verdict = f"**not met**: {', '.join(NAMED[name] for name in short)}" if short else "met"
+            verdict = verdict_of(target)
         found.append([
             target["name"] if k == 0 else "",
             entry["who"],

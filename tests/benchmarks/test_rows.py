@@ -225,7 +225,8 @@ def target(**changed):
     ("changed", "words"),
     [
         ({}, "met"),
-        ({"seconds": 6.1}, "**not met**: time"),
+        ({"seconds": 6.1, "cpu": 6.05}, "**not met**: time"),
+        ({"seconds": 6.1}, "**not met**: time (CPU seconds within it)"),
         ({"pairs_mean": 0.015, "change": 0.3}, "**not met**: change, tables"),
         ({"gap": None}, "**not met**: gap"),
     ],
