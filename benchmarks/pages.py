@@ -300,10 +300,10 @@ def rows_parts(targets: list[dict[str, Any]]) -> list[str]:
     heading += ["date, load"]
     met = sum(not missed(entry_of(target), target["goal"]) for target in targets)
     late = sum(map(is_late_alone, targets))
-    words = f"{met} of {len(targets)} goals are met; {late} more miss nothing but the time, with CPU "
+    words = f"{met} of {len(targets)} goals are met; {late} more miss nothing but the time, with "
     return [
         "## Goals of publishing rows",
-        f"{ROWS}\n\n{words}seconds within it.",
+        f"{ROWS}\n\n{words}CPU seconds within it.",
         table([heading, *(row for target in targets for row in rows_rows(target))]),
     ]
 
