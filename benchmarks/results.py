@@ -9,6 +9,9 @@
                   "gap", "memory_mb", "goal": {"gap", "seconds", "memory_mb"} or null, "load",
                   "date", "rivals": [{"who", "seconds", "nmi", "memory_mb"} or {"who", "why"},
                                      ...]}, ...],
+     "rows": [{"id", "name", "goal": {"seconds", "change", ...}, "load", "date",
+               "entries": [ours, rivals: {"who", "settings", "verdict", "seconds", "cpu", "change",
+                           ...} or {"who", "why"}, ...]}, ...],
      "not_run": ["...", ...]}
 
 ENTRY has who, settings, objective, note, calls, rounds, seconds (median, low, high: the quartiles)
@@ -25,7 +28,7 @@ FORMAT, VERSION = "lowlift-benchmarks", 1
 
 TOP = {
     *("format", "version", "form", "date", "machine", "load", "versions"),
-    *("contests", "growth", "targets", "not_run"),
+    *("contests", "growth", "targets", "rows", "not_run"),
 }
 CONTEST = {
     *("group", "name", "data", "bound", "measure", "better", "tolerance", "headline"),
@@ -37,6 +40,7 @@ TARGET = {
     *("id", "name", "n_x", "n_s", "classes", "criterion", "limit", "seconds", "nmi", "gap"),
     *("memory_mb", "goal", "load", "date", "rivals"),
 }
+ROWS = {"id", "name", "goal", "load", "date", "entries"}
 
 
 def spread(values: list[float]) -> dict[str, float]:
@@ -69,11 +73,11 @@ def contest_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def gather(raw: Path) -> tuple[list[dict[str, Any]], ...]:
-    """Return the contests, the points of growth and the targets in pytest-benchmark's file."""
+    """Return the contests, points of growth, targets and rows in pytest-benchmark's file."""
     infos = [found["extra_info"] for found in json.loads(raw.read_text("utf-8"))["benchmarks"]]
     contests = [contest_of(info["contest"]) for info in infos if "contest" in info]
-    growth = [info["growth"] for info in infos if "growth" in info]
-    return contests, growth, [info["target"] for info in infos if "target" in info]
+    kinds = ("growth", "target", "rows")
+    return contests, *([info[kind] for info in infos if kind in info] for kind in kinds)
 
 
 def faults(results: dict[str, Any]) -> list[str]:
@@ -93,7 +97,7 @@ def faults(results: dict[str, Any]) -> list[str]:
         for rival in contest.get("rivals", []):
             if not _is_positive(rival.get("ratio")):
                 found.append(f"{name}: ratio of {rival.get('who')} is not positive")
-    for part, keys in (("growth", POINT), ("targets", TARGET)):
+    for part, keys in (("growth", POINT), ("targets", TARGET), ("rows", ROWS)):
         for point in results[part]:
             found += [f"{part}: {key} is missing" for key in sorted(keys - point.keys())]
     return found

@@ -6,9 +6,9 @@ Usage: run.py [--form quick|full|tiny] [--out FOLDER] [--publish] [--engines] [-
 
 A run writes FOLDER/results.json, benchmarks.md and the plots, and prints the README's table. With
 --publish it also stores the results (benchmarks/results.json) and writes the documents:
-docs/benchmarks.md, docs/growth*.svg and the README's block. With -k only a run of targets can be
-published (-k bench_targets): each has its own date and load. --engines adds PostgreSQL
-(LOWLIFT_POSTGRES=postgresql://host/db), Spark and 100 million rows through DuckDB.
+docs/benchmarks.md, docs/growth*.svg and the README's block. With -k only a run of goals can be
+published (-k bench_targets, -k bench_rows): each has its own date and load. --engines adds
+PostgreSQL (LOWLIFT_POSTGRES=postgresql://host/db), Spark and 100 million rows through DuckDB.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import machine
 import pages
 import plots
 import results as records
+import rows_targets
 import targets
 
 HERE = Path(__file__).resolve().parent
@@ -56,7 +57,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     print(done.stdout, file=sys.stderr)
     if done.returncode or not raw.exists():
         sys.exit("The benchmarks failed; what failed is above.")
-    contests, growth, reached = records.gather(raw)
+    contests, growth, reached, rows = records.gather(raw)
     return {
         "format": records.FORMAT,
         "version": records.VERSION,
@@ -68,22 +69,30 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "contests": contests,
         "growth": growth,
         "targets": reached,
+        "rows": rows,
         "not_run": skipped(done.stdout),
     }
 
 
+#: What has a date and a load of its own, and what is asked for of it.
+ALONE = {"targets": targets.FULL, "rows": rows_targets.FULL + rows_targets.ENGINES}
+
+
 def with_targets(stored: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return the stored record with what a new run measured of the targets.
+    """Return the stored record with what a new run measured of the targets, or of rows.
 
     Those that are no longer asked for are left out. A run of anything else is refused.
     """
-    if new["contests"] or new["growth"] or not new["targets"] or new["form"] != stored["form"]:
+    has_others = new["contests"] or new["growth"] or new["form"] != stored["form"]
+    if has_others or not any(new[part] for part in ALONE):
         sys.exit("With -k, only a full run of targets can be published: -k bench_targets.")
     if new["machine"] != stored["machine"]:
         sys.exit("Targets must be run on the machine of the record; run all of it anew.")
-    found = {target["id"]: target for target in (*stored["targets"], *new["targets"])}
-    asked = [str(target) for target in targets.FULL]
-    return stored | {"targets": [found[name] for name in asked if name in found]}
+    made = dict(stored)
+    for part, asked in ALONE.items():
+        found = {target["id"]: target for target in (*stored[part], *new[part])}
+        made[part] = [found[str(target)] for target in asked if str(target) in found]
+    return made
 
 
 def skipped(output: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from lowlift.errors import InvalidInput
 
@@ -40,6 +42,17 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether the time is used up."""
         return self.left <= 0
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave out the time that something takes which is no part of the search."""
+        start = now()
+        try:
+            yield
+        finally:
+            spent = now() - start
+            self.start += spent
+            self.end += spent
 
     def earlier(self, seconds: float) -> "Deadline":
         """Return a deadline of the same start that leaves so many seconds, at most half of all.

@@ -6,6 +6,7 @@ from pathlib import Path
 import pages
 import pytest
 import results as records
+import rows_targets
 import run
 import targets
 
@@ -118,7 +119,7 @@ def test_a_rival_without_a_result_is_named_with_the_reason():
 
 
 def test_a_run_of_targets_replaces_what_it_measured_alone(stored):
-    new = stored | {"contests": [], "growth": [], "targets": [target()]}
+    new = stored | {"contests": [], "growth": [], "targets": [target()], "rows": []}
     made = run.with_targets(stored, new)
     assert made == stored | {"targets": [*stored["targets"][:-1], target()]}
     assert records.faults(made) == []
@@ -130,8 +131,19 @@ def test_a_target_that_is_no_longer_asked_for_is_left_out(stored):
     assert run.with_targets(old, new) == run.with_targets(stored, new)
 
 
+def test_a_run_of_rows_replaces_what_it_measured_alone(stored):
+    one = stored["rows"][0] | {"load": 99.0}
+    new = stored | {"contests": [], "growth": [], "targets": [], "rows": [one]}
+    assert run.with_targets(stored, new) == stored | {"rows": [one, *stored["rows"][1:]]}
+
+
+def test_the_stored_rows_are_all_that_there_are(stored):
+    asked = rows_targets.FULL + rows_targets.ENGINES
+    assert [one["id"] for one in stored["rows"]] == [str(target) for target in asked]
+
+
 @pytest.mark.parametrize(
-    "changed", [{"contests": [{}]}, {"targets": []}, {"form": "quick"}, {"machine": {}}]
+    "changed", [{"contests": [{}]}, {"targets": [], "rows": []}, {"form": "quick"}, {"machine": {}}]
 )
 def test_a_run_of_anything_else_is_not_published_in_part(stored, changed):
     new = stored | {"contests": [], "growth": [], "targets": [target()]} | changed

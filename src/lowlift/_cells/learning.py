@@ -18,6 +18,10 @@ from lowlift._deadline import Deadline
 
 #: Twice the standard deviation over the root of 3 is the mean distance of a uniform law.
 _UNIFORM = 2 / 3**0.5
+#: Multiplications of a product that BLAS computes in one thread.
+_SMALL = 250_000
+#: With fewer rows at a time, small products take longer than a large one.
+_FEW_ROWS = 8
 #: Where a column may be split: at these many parts of the rows.
 _CANDIDATES = 4
 
@@ -128,7 +132,7 @@ class Splitter:
         sums = self.sums[rows]
         total = sums.sum(axis=0, dtype=np.float64)[None]
         low = np.array([part for _, part in found])
-        left = (low.astype(np.float32) @ sums).astype(np.float64)
+        left = _product(low.astype(np.float32), sums).astype(np.float64)
         left_rows = np.count_nonzero(low, axis=1).astype(np.float64)
         right, right_rows = total - left, size - left_rows
         gains = size * self.spread(total, np.array([float(size)]))
@@ -248,5 +252,24 @@ def cell_distances(of: Ints, features: Sequence[Feature], shares: Floats, size: 
         classes = len(feature.distances)
         table = np.bincount(of * classes + feature.codes, minlength=size * classes)
         shape = table.reshape(size, classes) / sizes
-        out += share * (shape @ feature.distances @ shape.T)
+        far = feature.distances @ shape.T
+        step = _SMALL // far.size
+        if step < _FEW_ROWS:
+            step = size
+        for at in range(0, size, step):
+            out[at : at + step] += share * (shape[at : at + step] @ far)
     return out
+
+
+def _product(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a @ b as a sum of small products, which BLAS computes in one thread.
+
+    Its threads wait for each other: where others use the cores, that takes 10 times as long.
+    """
+    step = max(1, _SMALL // (len(a) * b.shape[1]))
+    whole = len(b) // step * step
+    out = a[:, whole:] @ b[whole:]
+    if whole:
+        parts = a[:, :whole].reshape(len(a), -1, step).transpose(1, 0, 2)
+        out = out + (parts @ b[:whole].reshape(-1, step, b.shape[1])).sum(axis=0)
+    return np.asarray(out)

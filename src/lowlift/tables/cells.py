@@ -148,7 +148,9 @@ def learn(
                 f"column {name!r} has a type that cannot be published in cells. Cast it in a view, "
                 "or leave it out."
             )
-    rows = table.sample(names, sensitive, MOST_ROWS)
+    deadline = deadline or Deadline(None)
+    with deadline.paused():
+        rows = table.sample(names, sensitive, MOST_ROWS)
     if most == "auto":
         most = max(1, min(_MOST_CELLS, len(rows) // _ROWS_PER_CELL))
     parts = list(zip(*rows, strict=True))

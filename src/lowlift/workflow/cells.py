@@ -43,8 +43,8 @@ def design_cells(
     Guarantee
         As for `least_distortion`; where cells are split into parts, the audit is of the parts.
     """
-    deadline = Deadline(time_limit)
     table.hold((*asked.sensitive, *asked.released))
+    deadline = Deadline(time_limit)  # for the searches: what the engine takes is not counted
     sensitive = [table.column(name, asked.bins.get(name)) for name in asked.sensitive]
     learnt = learn(
         table,
@@ -55,7 +55,9 @@ def design_cells(
         weights=asked.weights,
         deadline=deadline,
     )
-    joint, counts = count(table, asked, learnt.column)
+    is_late = deadline.is_over
+    with deadline.paused():
+        joint, counts = count(table, asked, learnt.column)
     criterion = criterion_on(criterion, joint)
     here = np.array(joint.x_labels, np.int64)  # cells that some row is in
     distances = learnt.cells.distances[np.ix_(here, here)]
@@ -70,16 +72,21 @@ def design_cells(
         release.audit,
         per_column(release.joint, channel, criterion, origin.sensitive),
         lift_intervals(release.joint, channel),
-        (*_cautions(joint, release, asked.min_rows), *map(_identifies, learnt.unique)),
+        (
+            *_cautions(joint, release, asked.min_rows, is_late=is_late),
+            *map(_identifies, learnt.unique),
+        ),
         chosen=Chosen("least-distortion", reason),
         encoded=Encoded(asked.encoding or ROWS, release),
     )
     return made, counts
 
 
-def _cautions(joint: Joint, release: Release, min_rows: int) -> tuple[str, ...]:
+def _cautions(joint: Joint, release: Release, min_rows: int, *, is_late: bool) -> tuple[str, ...]:
     """Say so where what is published depends on no row: nothing but the law of the table is."""
-    if joint.n_x == 1:
+    if joint.n_x == 1 and is_late:
+        why = "the time limit was over before cells were learnt"
+    elif joint.n_x == 1:
         why = f"all rows are in one cell, as cells have at least {min_rows} rows each"
     elif release.audit.nmi < _NOTHING:
         why = f"{release.criterion} allows no more"
@@ -113,7 +120,8 @@ def _refined(
     tree, parent = fine.cells.tree, fine.parent
     if tree.size == learnt.cells.tree.size or release.certificate is None:
         return None
-    every, counts = count(table, asked, learnt.column_of(tree))
+    with deadline.paused():
+        every, counts = count(table, asked, learnt.column_of(tree))
     rows = np.zeros((tree.size, every.n_s), np.int64)
     rows[np.array(every.x_labels)] = np.asarray(every.counts).T
     to, failed = np.arange(tree.size), broken(rows, parent, release)

@@ -58,6 +58,21 @@ def test_every_kind_of_contest_was_run(made):
             assert rival["nmi"] == pytest.approx(target["nmi"], abs=target["goal"]["gap"]), rival
 
 
+def test_rows_are_published_within_the_bound_by_all_that_prove_it(made):
+    _, results, _ = made
+    published, symbols = results["rows"]
+    assert len(published["entries"]) == 7
+    ours, *others = [entry for entry in published["entries"] if "why" not in entry]
+    assert ours["verdict"] == "yes"
+    for rival in others:
+        assert rival["verdict"] != "no", rival
+        assert rival["change"] > ours["change"], rival
+    ours, *others = symbols["entries"]
+    assert ours["gap"] <= 1e-6
+    for rival in others:
+        assert rival["change"] == pytest.approx(ours["change"], rel=1e-5)
+
+
 def test_all_find_the_same_value_where_they_must(made):
     _, results, _ = made
     same = [contest for contest in results["contests"] if contest["better"] == "same"]
