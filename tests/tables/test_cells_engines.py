@@ -294,3 +294,12 @@ def test_whole_numbers_of_128_bits_keep_their_digits(tmp_path):
     )
     published = set(map(int, target.read_text().split()[1:]))
     assert published <= {first + k for k in range(7)}
+
+
+def test_texts_that_begin_as_a_formula_are_counted_on_every_engine(store):
+    given = {
+        "a": ("text", ["=1", "+1", "x=1", None, "\t2", ""]),
+        "b": ("text", ["@", "-1", "'=1", "'", "\\", "é"]),
+    }
+    with open_table(store.put(given), store.engine) as table:
+        assert table.profiling().beginning(["a", "b"], ("=", "+", "-", "@", "\t", "\r", "\n")) == 5

@@ -133,6 +133,20 @@ class Profiling:
             fractional,
         ]
 
+    def beginning(self, names: Sequence[str], letters: Sequence[str]) -> int:
+        """Count the texts of these columns that begin with one of these letters."""
+        listed = [exp.Literal.string(letter) for letter in letters]
+        total = 0
+        for part in _parts(names, _AT_ONCE):
+            firsts = (call("substr", named(name), number(1), number(1)) for name in part)
+            counts = (
+                exp.Count(this=exp.case().when(exp.In(this=first, expressions=listed), number(1)))
+                for first in firsts
+            )
+            row = self._engine.fetch(exp.select(*counts).from_(self._engine.table.copy()))[0]
+            total += sum(map(int, row))
+        return total
+
     def edges(self, sizes: Mapping[str, int], parts: int) -> dict[str, tuple[float, ...]]:
         """Return where the bins of numbers begin: quantiles, those that fall together once.
 
