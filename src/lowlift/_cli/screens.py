@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lowlift.encodings import Encoded
     from lowlift.estimation import GroupEstimate
     from lowlift.report import Point
-    from lowlift.workflow import Design, Receipt, Spec, TableAudit, TableEstimate, Verification
+    from lowlift.workflow import Design, Receipt, TableAudit, TableEstimate, Verification
 
 THREATS = "What is promised, against whom, and what is not: lowlift explain promise"
 _ROWS = 12
@@ -78,8 +78,11 @@ def _verdict(audit: "Audit") -> str:
     return f"{audit.criterion} {word(audit.is_satisfied)}: {lifts}."
 
 
-def _bins_from_data(spec: "Spec") -> None:
-    """Print which columns have bins whose edges were taken from the data."""
+def _bins_from_data(found: "TableAudit") -> None:
+    """Print which columns have bins whose edges were taken from the data, or none."""
+    for note in found.notes:
+        typer.echo(note)
+    spec = found.spec
     if spec.from_data:
         names = ", ".join(spec.from_data)
         typer.echo(f"The bins of {names} were taken from the data, as asked for.")
@@ -102,7 +105,7 @@ def audit_screen(found: "TableAudit") -> None:
     as_is = "as it is" if len(spec.released) == 1 else "as they are"
     typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} {as_is}")
     typer.echo(_verdict(audit))
-    _bins_from_data(spec)
+    _bins_from_data(found)
     for name, part in found.columns:
         typer.echo(f"  {name} alone: {word(part.is_satisfied)}")
     _sample(found.intervals, audit)
@@ -148,7 +151,7 @@ def design_screen(made: "Design") -> None:
     lines.append(("best guess of S right", f"{before:.1%} before, {after:.1%} after seeing {seen}"))
     facts(lines)
     _stopped(certificate)
-    _bins_from_data(spec)
+    _bins_from_data(made)
     _sample(made.intervals, audit)
     if is_rows:
         typer.echo(limits_of_rows())

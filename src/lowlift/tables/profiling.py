@@ -133,6 +133,13 @@ class Profiling:
             fractional,
         ]
 
+    def values(self, name: str, most: int) -> list[float]:
+        """Return different values of a column of numbers, up to so many; they stay here."""
+        value = self.value(name)
+        is_there = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+        query = exp.select(value).distinct().from_(self._engine.table.copy()).where(is_there)
+        return [found for (found,) in self._engine.fetch(query.limit(most))]
+
     def beginning(self, names: Sequence[str], letters: Sequence[str]) -> int:
         """Count the texts of these columns that begin with one of these letters."""
         listed = [exp.Literal.string(letter) for letter in letters]

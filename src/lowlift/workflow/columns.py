@@ -13,6 +13,7 @@ from lowlift._logs import logged
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.tables import Bins, Column, Counts, Origin, Schema, Table, open_table
+from lowlift.tables.classes import with_classes
 
 #: The name that the schema had before.
 Asked = Schema
@@ -68,6 +69,7 @@ def count(table: Table, asked: Schema, cells: Column | None = None) -> tuple[Joi
 
     `cells` are those that were learnt of the released columns, where rows are published.
     """
+    asked = with_classes(table, asked)
     sensitive = _found(table, asked.sensitive, asked.bins)
     released = _found(table, asked.released, asked.bins) if cells is None else (cells,)
     every = table.count([*sensitive, *released])

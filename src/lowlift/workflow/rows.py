@@ -9,6 +9,7 @@ from lowlift._wording import counted, joined
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.tables import Counts, Schema, Table, open_table
+from lowlift.tables.classes import class_notes, with_classes
 from lowlift.tables.schema import ENCODINGS, OF_CELLS
 from lowlift.workflow.applying import Options
 from lowlift.workflow.cells import design_cells
@@ -101,6 +102,7 @@ def design_table(
     check_choice(method.mechanism, "mechanism", MECHANISMS)
     if method.encoding is not None:
         check_choice(method.encoding, "encoding", (*ENCODINGS, *OF_CELLS))
+    given, asked = asked, with_classes(table, asked)
     rows = _asked_rows(table, asked, method)
     may_be_rows = _is_plain(asked, criterion, method) and not options.is_by_row
     if rows is None and may_be_rows and (why := _reason(table, asked)):
@@ -123,10 +125,11 @@ def design_table(
                 raise
             rows = _Rows(replace(asked, cells="auto"), _TOO_MANY)
         else:
-            return made, counts
+            return replace(made, notes=class_notes(given, made.spec)), counts
     made, counts = design_cells(table, rows.asked, criterion, method.time_limit, why=rows.why)
     warnings = (*made.warnings, *_left_out_words(rows.left_out))
-    return replace(made, warnings=warnings, left_out=rows.left_out), counts
+    notes = class_notes(given, made.spec)
+    return replace(made, warnings=warnings, notes=notes, left_out=rows.left_out), counts
 
 
 def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:
