@@ -1,4 +1,4 @@
-"""A sensitive column of numbers: each value is a class if there are few, else bins are asked for."""
+"""A sensitive column of numbers: each of few values is a class, else bins are asked for."""
 
 import numpy as np
 import pandas as pd
@@ -49,7 +49,7 @@ def test_bins_that_were_declared_are_not_told_of():
 @pytest.mark.parametrize("values", [np.arange(21), np.arange(21) / 2])
 def test_many_values_need_bins(values):
     given = table(values)
-    with pytest.raises(InvalidInput, match="'s' is numeric .* must have declared bins"):
+    with pytest.raises(InvalidInput, match=r"'s' is numeric .* must have declared bins"):
         ll.sanitize(given, sensitive="s", criterion=ll.LIP.at_most(2))
     with pytest.raises(InvalidInput, match="must have declared bins"):
         ll.read_joint(given, "s", "x")

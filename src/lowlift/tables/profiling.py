@@ -133,6 +133,16 @@ class Profiling:
             fractional,
         ]
 
+    def unevenness(self, name: str, found: Summary) -> float:
+        """Return the variance of how often the values of a column occur, by the squared mean."""
+        value = self.value(name)
+        counts = exp.select(exp.Count(this=value).as_("n")).from_(self._engine.table.copy())
+        counts = counts.group_by(value.copy())
+        often = exp.cast(named("n"), "double")
+        squares = exp.select(exp.Sum(this=often * often.copy())).from_(counts.subquery("g"))
+        total = float(self._engine.fetch(squares)[0][0])
+        return found.different * total / max(found.present, 1) ** 2 - 1
+
     def values(self, name: str, most: int) -> list[float]:
         """Return different values of a column of numbers, up to so many; they stay here."""
         value = self.value(name)
