@@ -7,7 +7,8 @@ from lowlift.tables.bins import Bins, Each, Edges, Width
 from lowlift.tables.columns import NUMERIC
 
 if TYPE_CHECKING:
-    from lowlift.tables.schema import Origin, Schema
+    from lowlift._joint import Joint
+    from lowlift.tables.schema import Schema
     from lowlift.tables.table import Table
 
 #: A column of S with more values must have declared bins.
@@ -31,14 +32,18 @@ def with_classes(table: "Table", schema: "Schema") -> "Schema":
     return replace(schema, bins={**schema.bins, **found}) if found else schema
 
 
-def class_notes(schema: "Schema", origin: "Origin") -> tuple[str, ...]:
-    """Return which columns of S had no declared bins, so that each value became a class."""
-    names = [c.name for c in origin.sensitive if c.kind in NUMERIC and c.name not in schema.bins]
-    return tuple(
+def notes_on_sensitive(schema: "Schema", joint: "Joint") -> tuple[str, ...]:
+    """Return which columns of S had no declared bins, and that S has one value, if so."""
+    columns = joint.origin.sensitive
+    names = [c.name for c in columns if c.kind in NUMERIC and c.name not in schema.bins]
+    notes = [
         f"{name!r} holds numbers and has few values: each of them is a class of S. Declare bins "
         "to protect wider classes."
         for name in names
-    )
+    ]
+    if joint.n_s == 1:
+        notes.append("S has one value only, so that nothing can be learnt of it.")
+    return tuple(notes)
 
 
 def _between(values: list[float]) -> Bins:

@@ -73,6 +73,12 @@ def count(table: Table, asked: Schema, cells: Column | None = None) -> tuple[Joi
     sensitive = _found(table, asked.sensitive, asked.bins)
     released = _found(table, asked.released, asked.bins) if cells is None else (cells,)
     every = table.count([*sensitive, *released])
+    if all(part is None for symbol in every.symbols for part in symbol[: len(sensitive)]):
+        names = ", ".join(repr(name) for name in asked.sensitive)
+        raise InvalidInput(
+            f"a sensitive column must have values; {names} has none in any row. Name another "
+            "column, or look at how the table was read."
+        )
     counts = after_missing(every, asked.missing)
     origin = table.found(asked, sensitive, released, counts.rows)
     return joint_of(counts, len(sensitive)).with_table(origin), every

@@ -15,7 +15,7 @@ from lowlift.criteria import Criterion, criterion_on
 from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
 from lowlift.measures import bayes_vulnerability
 from lowlift.tables import Origin, Schema
-from lowlift.tables.classes import class_notes
+from lowlift.tables.classes import notes_on_sensitive
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
 from lowlift.workflow.columns import count_table, per_column
@@ -79,7 +79,7 @@ def audit_table(
         Exact for the table as the population; `intervals` say what a sample supports.
     """
     found = audit_counted(*count_table(source, asked, engine=engine), criterion)
-    return replace(found, notes=class_notes(asked, found.spec))
+    return replace(found, notes=notes_on_sensitive(asked, found.audit.joint))
 
 
 def audit_counted(joint: Joint, spec: Origin, criterion: Criterion) -> TableAudit:

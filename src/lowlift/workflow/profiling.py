@@ -142,26 +142,21 @@ def _flags(
     """Return what a column's own counts tell of it."""
     if found is None:
         return ["not-counted"]
-    share = found.different / max(found.present, 1)
     if found.different + (found.present < rows) <= 1:
         return ["constant"]
     if kind in {"date", "timestamp"}:
         return ["date"]
-    if kind == "uuid":
-        return ["identifier"]
+    share = found.different / max(found.present, 1)
     is_many = found.different > _FEW_IDS
     if kind == "text" and is_many and found.spaces >= _SPACES and share > _MANY_SENTENCES:
         return ["identifier", "free-text"]
     is_whole = kind == "integer" or (kind == "real" and found.fractional == 0)
     limit = _MANY_TEXTS if kind == "text" else _MANY_NUMBERS if is_whole else math.inf
-    if is_many and share > limit:
+    if kind == "uuid" or (is_many and share > limit):
         return ["identifier"]
-    is_rare = found.different > _MANY_REPEATED and found.different * _ROWS_EACH >= found.present
-    if not is_rare or not (kind == "text" or is_whole):
-        return []
-    if kind != "text" and look.unevenness(name, found) > _UNEVEN:
-        return []
-    return ["few-rows-each"]
+    may_repeat = found.different > _MANY_REPEATED and share * _ROWS_EACH >= 1
+    is_even = kind == "text" or (is_whole and may_repeat and look.unevenness(name, found) < _UNEVEN)
+    return ["few-rows-each"] if may_repeat and is_even else []
 
 
 class _Look:

@@ -9,7 +9,7 @@ from lowlift._wording import counted, joined
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.tables import Counts, Schema, Table, open_table
-from lowlift.tables.classes import class_notes, with_classes
+from lowlift.tables.classes import notes_on_sensitive, with_classes
 from lowlift.tables.schema import ENCODINGS, OF_CELLS
 from lowlift.workflow.applying import Options
 from lowlift.workflow.cells import design_cells
@@ -127,10 +127,10 @@ def design_table(
                 raise
             rows = _Rows(replace(asked, cells="auto"), _TOO_MANY)
         else:
-            return replace(made, notes=class_notes(given, made.spec)), counts
+            return replace(made, notes=notes_on_sensitive(given, made.audit.joint)), counts
     made, counts = design_cells(table, rows.asked, criterion, method.time_limit, why=rows.why)
     warnings = (*made.warnings, *_left_out_words(rows.left_out))
-    notes = (*class_notes(given, made.spec), *rows.notes)
+    notes = (*notes_on_sensitive(given, made.audit.joint), *rows.notes)
     return replace(made, warnings=warnings, notes=notes, left_out=rows.left_out), counts
 
 
