@@ -116,7 +116,8 @@ def test_a_column_of_very_many_texts_is_left_out_or_told_of(different, lowlift, 
     frame.to_csv(tmp_path / "t.csv", index=False)
     found = lowlift("sanitize", "t.csv", "-s", "s", "--at-most", "2", "-o", "safe.csv")
     assert found.code == 0, found.err
-    first = (tmp_path / "safe.csv").open().readline()
+    with (tmp_path / "safe.csv").open() as file:
+        first = file.readline()
     if different == rows:
         assert first == "age\n"
         assert "not published: 't' (identifier)" in found.out
@@ -127,7 +128,7 @@ def test_a_column_of_very_many_texts_is_left_out_or_told_of(different, lowlift, 
 
 @pytest.mark.second_lane
 def test_three_columns_of_very_many_texts_fit_into_little_memory(lowlift, tmp_path, monkeypatch):
-    monkeypatch.setenv("LOWLIFT_MEMORY", "1GB")
+    monkeypatch.setenv("LOWLIFT_MEMORY", "600MB")
     rows = 216_000
     frame = pd.DataFrame({"s": RNG.choice(["yes", "no", "?"], rows)})
     for k in range(3):
