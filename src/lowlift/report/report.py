@@ -288,14 +288,15 @@ class Report:
     @cached_property
     def shown_before(self) -> Shown:
         """The lifts of X as it is that are drawn."""
-        return arranged(self.raw, self._x_names, "values of X")
+        return arranged(self.raw, self._x_names, "cells" if self.is_rows else "values of X")
 
     @cached_property
     def shown_after(self) -> Shown | None:
         """The lifts of what is published that are drawn."""
         if self.published is None:
             return None
-        return arranged(self.published, self._names, "published values")
+        what = "published cells" if self.is_rows else "published values"
+        return arranged(self.published, self._names, what)
 
     @cached_property
     def lift_before_svg(self) -> str:

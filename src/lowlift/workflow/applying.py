@@ -278,9 +278,16 @@ def drawn(
 
 
 def _refuse_by_row(options: Options) -> None:
+    if options.keep:
+        raise InvalidInput(
+            "rows must be published without kept columns: such a column stays with its row, whose "
+            "values are published elsewhere, so that both together would tell more than the bound "
+            "allows. Name it among the released columns instead."
+        )
     if options.is_by_row:
         raise InvalidInput(
-            "rows drawn inside cells go without a key, kept columns and a kept order. Leave them "
+            "rows must be drawn without a key and in any order: they are whole rows of a cell, "
+            "drawn by fresh randomness, and no row keeps its place. Leave the key and the order "
             "out, or declare bins instead of cells."
         )
 
