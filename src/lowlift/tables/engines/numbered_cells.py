@@ -1,7 +1,7 @@
 """Cells of the rows of a stored table in DuckDB, found a part of the tree at a time."""
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -66,7 +66,7 @@ def numbers_of_cells(sandbox: Sandbox, table: Expression, bins: CellBins) -> tup
     roots, (row, end) = _roots(bins), (f"{name}_{secrets.token_hex(8)}" for name in ("row", "end"))
     names = [named(name) for name in bins.tree.columns]
 
-    def found(query: exp.Select) -> dict[str, npt.NDArray[np.int64]]:
+    def found(query: exp.Select) -> Mapping[str, Ints]:
         return sandbox.answer(query, lambda answer: answer.fetchnumpy())
 
     def ended(start: int, place: Expression) -> list[Expression]:
