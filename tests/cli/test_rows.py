@@ -353,3 +353,17 @@ def test_screens_of_rows_speak_of_rows_and_cells(lowlift, table, tmp_path):
     assert re.search(r"The \d+ largest of \d+ parts? of cells", shown.out)
     assert "0 of" in verified.out
     assert "in no cell of the release" in verified.out
+
+
+def test_the_report_of_rows_speaks_of_rows_and_cells():
+    safe = quiet(people(400), sensitive="income", criterion=ll.LIP(0.3))
+    report = report_of(safe)
+    assert "seeing a published row" in report.verdict.sentence
+    names = [number.name for number in (*report.verdict.numbers, *report.utility)]
+    assert "Cells that break the bound" in names
+    assert "Rows changed" not in names
+    (again,) = (limit for limit in report.limits if limit.name == "Repeated releases")
+    assert "key" not in again.text
+    for table in (report.riskiest, report.channel):
+        assert table.head[0] == "cell"
+        assert "values" not in table.caption

@@ -228,7 +228,11 @@ class Report:
     def riskiest(self) -> Table:
         """The riskiest values, and what became of them."""
         names = self._x_names, self._names
-        return lifts.riskiest(self.raw, self.published, names, is_judged=not self.is_curve)
+        found = lifts.riskiest(self.raw, self.published, names, is_judged=not self.is_curve)
+        if not self.is_rows:
+            return found
+        caption = found.caption.replace("values", "cells")
+        return found._replace(caption=caption, head=("cell", *found.head[1:]))
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
@@ -256,7 +260,12 @@ class Report:
         if self.encoded is None:
             return None
         found = outputs.channel_table(self.encoded)
-        return found._replace(head=("cell", *found.head[1:])) if self.is_rows else found
+        if not self.is_rows:
+            return found
+        caption = found.caption.replace("published values", "cells").replace(
+            "the values of X behind each", "the cells that their rows come from"
+        )
+        return found._replace(caption=caption, head=("cell", *found.head[1:]))
 
     @cached_property
     def columns_compared(self) -> Table | None:
