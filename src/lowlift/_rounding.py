@@ -1,11 +1,18 @@
 """Numbers as texts, rounded to the side on which what is said of them stays true."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from lowlift._exact import exp_of
 
 #: Beyond this a factor is written as a power of e.
 _MOST = 700.0
+#: The precision of powers of e; e**-700 has 1,010 zeros behind the point.
+_BITS = 1280
 
 
 def ceiling(value: float, digits: int = 3) -> str:
@@ -37,8 +44,10 @@ def at_most(power: float, digits: int = 3) -> str:
     --------
     >>> at_most(0.5), at_most(0.0), at_most(800.0)
     ('1.65', '1', 'e**800')
+    >>> at_most(0.6931471805599453)  # a little less than log 2
+    '2'
     """
-    return _function(power, math.exp, math.inf, ceiling, digits) if power else "1"
+    return _power(power, 0, ROUND_CEILING, digits)
 
 
 def at_least(power: float, digits: int = 3) -> str:
@@ -49,7 +58,7 @@ def at_least(power: float, digits: int = 3) -> str:
     >>> at_least(-0.5)
     '0.606'
     """
-    return _function(power, math.exp, 0.0, floor, digits) if power else "1"
+    return _power(power, 0, ROUND_FLOOR, digits)
 
 
 def expm1_at_most(power: float, digits: int = 3) -> str:
@@ -60,7 +69,7 @@ def expm1_at_most(power: float, digits: int = 3) -> str:
     >>> expm1_at_most(0.5)
     '0.649'
     """
-    return _function(power, math.expm1, math.inf, ceiling, digits) if power else "0"
+    return _power(power, 1, ROUND_CEILING, digits)
 
 
 def percent_at_most(share: float) -> str:
@@ -75,20 +84,47 @@ def percent_at_most(share: float) -> str:
     return f"{tenths / 10:g}%"
 
 
-def _function(
-    power: float,
-    function: Callable[[float], float],
-    toward: float,
-    written: Callable[[float, int], str],
-    digits: int,
-) -> str:
+#: Whether powers of e are written as earlier versions wrote them, for their codebooks.
+_IN_FLOATS: ContextVar[bool] = ContextVar("in_floats", default=False)
+
+
+@contextmanager
+def in_floats() -> Iterator[None]:
+    """Write powers of e from floats that are two steps too far, which is true but not the nearest.
+
+    Examples
+    --------
+    >>> with in_floats():
+    ...     print(at_most(0.6931471805599453))
+    2.01
+    """
+    token = _IN_FLOATS.set(True)
+    try:
+        yield
+    finally:
+        _IN_FLOATS.reset(token)
+
+
+def _power(power: float, less: int, rounding: str, digits: int) -> str:
+    """Return e**power - less."""
+    if not power:
+        return str(1 - less)
     if abs(power) > _MOST:
         return f"e**{power:g}"
-    # Two floats further: the function's own error is below one.
-    return written(math.nextafter(math.nextafter(function(power), toward), toward), digits)
+    if _IN_FLOATS.get():
+        toward = math.inf if rounding == ROUND_CEILING else 0.0
+        function = math.expm1 if less else math.exp
+        return _written(
+            math.nextafter(math.nextafter(function(power), toward), toward), rounding, digits
+        )
+    # e**power lies between the ends, so that rounding either of them away from the other is true.
+    low, high = exp_of(Fraction(power), _BITS)
+    end = Decimal((high if rounding == ROUND_CEILING else low) - (less << _BITS))
+    exact = Context(prec=_BITS, rounding=rounding).divide(end, Decimal(1 << _BITS))
+    return _written(exact, rounding, digits)
 
 
-def _written(value: float, rounding: str, digits: int) -> str:
+def _written(value: float | Decimal, rounding: str, digits: int) -> str:
     if not math.isfinite(value):
         return "∞" if value > 0 else "−∞" if value < 0 else "undefined"
     found = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value)).normalize()

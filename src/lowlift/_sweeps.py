@@ -18,7 +18,7 @@ from lowlift._joint import Joint, check_joint
 from lowlift._release import Release
 from lowlift._rounding import percent_at_most
 from lowlift._wording import counted, percent
-from lowlift.criteria import Criterion, check_criterion
+from lowlift.criteria import Criterion, check_criterion, criterion_on
 from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.errors import InvalidInput
 
@@ -269,7 +269,7 @@ def _rows_of(task: _Task) -> list[tuple[Any, ...]]:
     rows = []
     for k, criterion in enumerate(criteria):
         start = time.perf_counter()
-        release = mechanism(joint, criterion)
+        release = mechanism(joint, criterion_on(criterion, joint))
         seconds = time.perf_counter() - start
         audit, certificate = release.audit, release.certificate
         rows.append(

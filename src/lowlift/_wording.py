@@ -86,6 +86,17 @@ def joined(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
+def of_rows(text: str) -> str:
+    """Return a sentence on published values as one on published rows.
+
+    Examples
+    --------
+    >>> of_rows("seeing a published value tells nothing")
+    'seeing a published row tells nothing'
+    """
+    return text.replace("a published value", "a published row")
+
+
 def capital(text: str) -> str:
     """Return a text that begins with a capital letter."""
     return text[:1].upper() + text[1:]

@@ -20,6 +20,7 @@ from lowlift._exposure import ends_of, exposed, is_by_blocks
 from lowlift._files import read_json, refusing_damage, write_text
 from lowlift._guarantees import guarantee_of
 from lowlift._joint import Joint, Label, check_labels
+from lowlift._rounding import in_floats
 from lowlift.criteria import BuiltIn, from_dict, to_dict
 from lowlift.encodings import Encoded, is_deterministic
 from lowlift.errors import InvalidInput
@@ -216,6 +217,7 @@ class Codebook:
     def _from_dict(cls, saved: dict[str, Any]) -> Self:
         criterion = from_dict(saved["criterion"])
         encoding, outputs = saved["encoding"], saved["outputs"]
+        _check_guarantee(saved["guarantee"], criterion)
         if encoding in OF_CELLS:
             return cls._rows(encoding, criterion, saved["columns"])
         if not outputs or not saved["x_labels"]:
@@ -244,8 +246,6 @@ class Codebook:
         labels = check_labels([entry["label"] for entry in outputs], len(outputs), "y")
         texts = tuple(entry["text"] for entry in outputs)
         _check_names(encoding, labels, texts, members, x_labels, channel)
-        if saved["guarantee"] != guarantee_of(criterion):
-            raise InvalidInput("the guarantee is not the one of the criterion.")
         return cls(
             encoding,
             criterion,
@@ -260,6 +260,14 @@ class Codebook:
             None if step is None else float(step),
             _plain_columns(saved["columns"]),
         )
+
+
+def _check_guarantee(text: str, criterion: BuiltIn) -> None:
+    """Refuse words that are not the criterion's, nor those that earlier versions had for it."""
+    with in_floats():
+        older = guarantee_of(criterion)
+    if text not in {guarantee_of(criterion), older}:
+        raise InvalidInput("the guarantee is not the one of the criterion.")
 
 
 def _step(round_to: Any) -> Fraction:

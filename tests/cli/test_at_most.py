@@ -107,3 +107,37 @@ def test_the_table_says_what_it_says(people):
     """The shares that the other tests rely on."""
     rows = Counter(line.split(",")[1] for line in people.read_text().splitlines()[1:])
     assert 0.2 < rows[">50K"] / 600 < 0.45
+
+
+def test_a_curve_over_factors_and_beliefs(lowlift, people, tmp_path):
+    columns = (people, "-s", "income", "-x", "work")
+    out = tmp_path / "curve.csv"
+    found = lowlift("tradeoff", *columns, "--at-most", "1.2,2,9", "-o", out, "--json")
+    assert found.code == 0, found.err
+    points = json.loads(found.out)
+    assert [point["criterion"] for point in points] == [str(ll.LIP.at_most(f)) for f in (1.2, 2, 9)]
+    assert [point["is_satisfied"] for point in points] == [True] * 3
+    assert points[0]["nmi"] < points[1]["nmi"] < points[2]["nmi"] == pytest.approx(1)
+    both = ("--at-most", "1.2,9", "--at-most", "income=>50K:0.5")
+    report = ("--report", tmp_path / "curve.html")
+    found = lowlift("tradeoff", *columns, *both, "-o", tmp_path / "both.csv", "--json", *report)
+    assert found.code == 0, found.err
+    bounded = json.loads(found.out)
+    assert bounded[0]["nmi"] == pytest.approx(points[0]["nmi"])
+    assert bounded[1]["nmi"] < points[2]["nmi"]
+    assert "0.5" in bounded[1]["criterion"]
+    for words in (("--at-most", "2", "--epsilon", "1"), ("--at-most", "income=>50K:0.5")):
+        refused = lowlift("tradeoff", *columns, *words, "-o", tmp_path / "no.csv")
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
+def test_a_sweep_over_beliefs_finds_the_values_of_each_joint():
+    joint = ll.Joint.from_counts([[30, 10, 20], [10, 30, 20]], ["no", "yes"], ["a", "b", "c"])
+    other = ll.Joint.from_counts([[10, 30], [30, 10]], ["yes", "no"], ["a", "b"])
+    bounds = [AtMost({"yes": 0.55}), AtMost({"yes": 0.7}, 2)]
+    sweep = ll.tradeoff([joint, other], ll.random_response, bounds)
+    assert sweep["is_satisfied"].all()
+    assert (sweep["nmi"][::2] < sweep["nmi"][1::2]).all()
+    pandas = sweep.to_pandas()
+    assert pandas["epsilon"].isna().tolist() == [True, False, True, False]
+    assert pandas["epsilon"][1] == ll.LIP.at_most(2).epsilon

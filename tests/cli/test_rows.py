@@ -271,7 +271,8 @@ def test_no_warning_of_the_codebook_unless_it_is_written(tmp_path):
         (("-s", "income", "--weight", "age=0"), "--weight must be COLUMN=NUMBER"),
         (("-s", "income", "--weight", "shoe=2"), "that of 'shoe' is not"),
         (("-s", "income", "--escape-formulas"), "escape_formulas must be left out"),
-        (("-s", "income", "--keep-order"), "go without a key"),
+        (("-s", "income", "--keep-order"), "without a key and in any order"),
+        (("-s", "income", "--keep", "age"), "Name it among the released columns"),
         (("-s", "income", "--cells", "5", "--mechanism", "watchdog"), "another mechanism"),
     ],
 )
@@ -309,7 +310,7 @@ def test_tables_of_one_cell_are_published_as_their_law(frame):
 
 def test_tables_that_have_nothing_to_publish_or_too_much():
     alone = pd.DataFrame({"s": ["x", "y"] * 50})
-    with pytest.raises(InvalidInput, match="must have a column to publish"):
+    with pytest.raises(InvalidInput, match="must have a column beside the sensitive ones"):
         ll.sanitize(alone, sensitive="s", criterion=ll.LIP(0.5))
     wide = pd.DataFrame(np.zeros((30, 10_000), dtype=np.int64)).add_prefix("c")
     wide["s"] = ["x", "y"] * 15
@@ -335,3 +336,34 @@ def test_surveys_with_all_their_columns(name, s):
     assert list(safe.table.columns) == [column for column in frame.columns if column != s]
     assert safe.verification.is_ok
     assert safe.table.dtypes.to_dict() == frame.drop(columns=s).dtypes.to_dict()
+
+
+def test_screens_of_rows_speak_of_rows_and_cells(lowlift, table, tmp_path):
+    made = lowlift("sanitize", table, "-s", "income", *BOUND, "-o", tmp_path / "safe.csv")
+    shown = lowlift("show", tmp_path / "safe.release.json")
+    verified = lowlift("verify", tmp_path / "safe.release.json", tmp_path / "safe.csv")
+    for found in (made, shown, verified):
+        assert found.code == 0, found.err
+        assert "rows changed" not in found.out
+        assert "a published value" not in found.out
+    for found in (made, shown):
+        assert "seeing a published row" in found.out
+        assert re.search(r"rows that stay in their cell +[0-9.]+%; what is published is", found.out)
+    assert "stands for" not in shown.out
+    assert re.search(r"The \d+ largest of \d+ parts? of cells", shown.out)
+    assert "0 of" in verified.out
+    assert "in no cell of the release" in verified.out
+
+
+def test_the_report_of_rows_speaks_of_rows_and_cells():
+    safe = quiet(people(400), sensitive="income", criterion=ll.LIP(0.3))
+    report = report_of(safe)
+    assert "seeing a published row" in report.verdict.sentence
+    names = [number.name for number in (*report.verdict.numbers, *report.utility)]
+    assert "Cells that break the bound" in names
+    assert "Rows changed" not in names
+    (again,) = (limit for limit in report.limits if limit.name == "Repeated releases")
+    assert "key" not in again.text
+    for table in (report.riskiest, report.channel):
+        assert table.head[0] == "cell"
+        assert "values" not in table.caption

@@ -168,6 +168,14 @@ def test_rows_of_spark_go_to_a_folder(stores, spark, tmp_path, suffix):
         check_values(rows, made, "rows")
 
 
+def test_rows_of_spark_go_to_no_database(stores, spark, tmp_path):
+    source = stores("spark").put(columns(60))
+    for target in (f"{tmp_path / 'safe.duckdb'}?table=safe", stores("postgres").target()):
+        with pytest.raises(ll.InvalidInput, match=r"must stay in Spark; .* load that into the"):
+            ll.sanitize(source, **ASKED, target=target, engine="spark")
+    assert not (tmp_path / "safe.duckdb").exists()
+
+
 @pytest.mark.parametrize("name", ["postgres", "spark"])
 def test_donors_are_uniform_in_each_engine(stores, name):
     """Each row of a cell is drawn as often as any other, whatever the numbers in the engine are."""
@@ -294,3 +302,12 @@ def test_whole_numbers_of_128_bits_keep_their_digits(tmp_path):
     )
     published = set(map(int, target.read_text().split()[1:]))
     assert published <= {first + k for k in range(7)}
+
+
+def test_texts_that_begin_as_a_formula_are_counted_on_every_engine(store):
+    given = {
+        "a": ("text", ["=1", "+1", "x=1", None, "\t2", ""]),
+        "b": ("text", ["@", "-1", "'=1", "'", "\\", "é"]),
+    }
+    with open_table(store.put(given), store.engine) as table:
+        assert table.profiling().beginning(["a", "b"], ("=", "+", "-", "@", "\t", "\r", "\n")) == 5

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import lowlift as ll
 from lowlift._cli.app import app
 from lowlift.errors import InvalidInput
+from lowlift.tables import open_table
 from lowlift.workflow import profile_columns, publishable
 
 ROWS = 400
@@ -324,3 +325,17 @@ def test_more_columns_than_are_compared(files):
     found = profile_columns(files.put(columns), "s")
     assert sum(column.on_top is not None for column in found.columns) == 40
     assert "among the 40" in str(found)
+
+
+def test_few_values_of_numbers_are_found_on_every_engine(store):
+    given = {
+        "a": ("integer", [3, 1, None, 3]),
+        "b": ("real", [0.5, "NaN", None, 1]),
+        "c": ("decimal", ["0.10", "0.10", None, None]),
+    }
+    with open_table(store.put(given), store.engine) as table:
+        look = table.profiling()
+        assert sorted(look.values("a", 9)) == [1, 3]
+        assert sorted(look.values("b", 9)) == [0.5, 1.0]
+        assert [float(value) for value in look.values("c", 9)] == [0.1]
+        assert len(look.values("a", 1)) == 1

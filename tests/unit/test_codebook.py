@@ -6,6 +6,7 @@ import math
 import os
 import re
 import stat
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -400,3 +401,31 @@ def test_bad_input_is_refused():
     mine = ll.Release.of(COUNTS, MERGED.channel, Mine())
     with pytest.raises(InvalidInput, match="only built-in criteria can be saved"):
         Codebook.of(encode(mine, "groups"))
+
+
+def test_a_codebook_with_the_longer_numbers_of_earlier_versions_is_read(path):
+    release = ll.Release.of(
+        COUNTS, ll.Channel.from_blocks(COUNTS, [[0, 1, 2, 3]]), ll.LIP.at_most(2)
+    )
+    Codebook.of(encode(release, "codes")).to_json(path)
+    saved = json.loads(path.read_text())
+    assert "more than 2 times or less than 0.5 times" in saved["guarantee"]
+    older = saved["guarantee"].replace("than 2 times", "than 2.001 times")
+    older = older.replace("than 0.5 times", "than 0.4999 times")
+    path.write_text(json.dumps({**saved, "guarantee": older}))
+    assert Codebook.from_json(path).guarantee == saved["guarantee"]
+    path.write_text(json.dumps({**saved, "guarantee": older.replace("2.001", "1.999")}))
+    with pytest.raises(InvalidInput, match="the guarantee is not the one"):
+        Codebook.from_json(path)
+
+
+def test_a_codebook_of_rows_whose_guarantee_was_changed_is_refused(path):
+    release = ll.Release.of(
+        COUNTS, ll.Channel.from_blocks(COUNTS, [[0, 1, 2, 3]]), ll.LIP.at_most(2)
+    )
+    Codebook.of_rows(replace(encode(release, "codes"), name="rows"), COLUMNS).to_json(path)
+    saved = json.loads(path.read_text())
+    assert Codebook.from_json(path).guarantee == saved["guarantee"]
+    path.write_text(json.dumps({**saved, "guarantee": "Nothing can happen."}))
+    with pytest.raises(InvalidInput, match="the guarantee is not the one"):
+        Codebook.from_json(path)

@@ -241,10 +241,12 @@ def test_bins_are_what_they_say(ages):
 
 
 @pytest.mark.parametrize("side", ["s", "x"])
-def test_numbers_without_bins_are_refused_with_the_ways_to_fix_it(ages, side):
+def test_numbers_without_bins_are_refused_with_the_ways_to_fix_it(ages, side, tmp_path):
     asked = Asked(("s",), ("age",)) if side == "x" else Asked(("age",), ("s",))
+    many = tmp_path / "many.csv"  # few values of S need no bins
+    many.write_text("s,age\n" + "".join(f"{k % 2},{k}\n" for k in range(21)))
     with pytest.raises(ll.InvalidInput) as found:
-        audit_table(ages, asked, ll.LIP(1.0))
+        audit_table(ages if side == "x" else str(many), asked, ll.LIP(1.0))
     for word in ("bins=", "0,18", "width:10", "each"):
         assert word in str(found.value)
     with pytest.raises(ll.InvalidInput, match="width:1") as found:

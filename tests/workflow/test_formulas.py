@@ -77,3 +77,18 @@ def test_no_two_texts_become_one_and_numbers_stay():
     assert len(set(escaped(OutputColumn("x", "text", texts)).texts)) == len(texts)
     number = OutputColumn("n", "integer", ("-1", "2"))
     assert escaped(number) is number
+
+
+def test_rows_that_a_spreadsheet_would_run_are_told(table, tmp_path):
+    asked = Asked(("s",), ("x",), cells=4, min_rows=5)
+    told = []
+    target, options = str(tmp_path / "safe.csv"), Options(seed=1)
+    made = sanitize(table, asked, LIP(2.0), target, options, warn=told.append)
+    lines = [line for line in told if "spreadsheet" in line]
+    assert lines == [line for line in made.warnings if "spreadsheet" in line]
+    assert lines[0].startswith("220 values of the rows to publish begin with =")
+    assert "Parquet" in lines[0]
+    quiet = sanitize(table, asked, LIP(2.0), str(tmp_path / "quiet.parquet"), Options(seed=1))
+    assert not any("spreadsheet" in line for line in quiet.warnings)
+    with pytest.warns(LowliftWarning, match="^220 values of the rows"):
+        apply(table, made.release, str(tmp_path / "again.csv"))

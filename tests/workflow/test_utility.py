@@ -179,6 +179,8 @@ def test_an_attacker_learns_less_from_published_rows(source):
     made = sanitized(source, seed=1)
     found = made.utility(attack=True, task="pay")
     right, area, task = found.scores
+    assert right.name == "Guess of S, learnt from 2,000 rows"
+    assert re.search(r"learnt from 1,\d{3} rows$", task.name)  # some have no pay
     assert right.base == pytest.approx(source["ill"].value_counts(normalize=True).max(), abs=0.03)
     assert area.raw > area.published + 0.05
     assert right.raw > right.published

@@ -195,12 +195,25 @@ def tradeoff(
     mechanism: Annotated[
         str, typer.Option(help="Names with commas, e.g. subset-merging,random-response.")
     ] = "auto",
-    criterion: Annotated[str, typer.Option(help="e.g. alip, ldp or alpha.")] = "alip",
-    epsilon: Annotated[str, typer.Option(help="Budgets: 0.5,1,2 or first:last:step.")] = (
-        "0.25:8:0.25"
-    ),
-    split: Annotated[str, typer.Option(help="Shares of the lower side, e.g. 0.5,0.65.")] = "0.5",
+    criterion: Annotated[
+        str | None, typer.Option(help="e.g. alip (the default), ldp or alpha.")
+    ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(help="Budgets: 0.5,1,2 or first:last:step (default 0.25:8:0.25)."),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Shares of the lower side, e.g. 0.5,0.65 (default 0.5).")
+    ] = None,
     alpha: o.Alpha = None,
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTORS|COLUMN=VALUE:BELIEF",
+            help="The bounds in words, instead of --criterion: --at-most 1.5,2,4 (factors), and "
+            "--at-most 'income=>50K:0.5' for a value of S at each of them.",
+        ),
+    ] = None,
     reading: o.Reading,
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
@@ -218,24 +231,28 @@ def tradeoff(
         tradeoff_of,
         write_curve,
     )
-    from lowlift.workflow.curves import bounds_of
+    from lowlift.workflow.curves import bounds_at_most, bounds_of
     from lowlift.workflow.sanitizing import refuse_existing
 
     if out.suffix not in {".csv", ".svg", ".png"}:
         raise InvalidInput(f"a curve is written as .csv, .svg or .png; got {out.name!r}.")
     refuse_existing(out, force=force, source=source)
     pages = Pages(o.Output(report, force=force), out, source=source)
-    epsilons, splits = parse_numbers(epsilon, "epsilon"), parse_numbers(split, "split")
-    loosest = max(bounds_of(criterion, epsilons, splits, alpha), key=lambda bound: bound.epsilon)
+    if at_most and (criterion, epsilon, split, alpha) != (None, None, None, None):
+        raise InvalidInput("name one bound: --at-most, or --criterion with its budgets.")
+    if at_most:
+        bounds = bounds_at_most(at_most, sensitive)
+    else:
+        epsilons = parse_numbers(epsilon or "0.25:8:0.25", "epsilon")
+        splits = parse_numbers(split or "0.5", "split")
+        bounds = bounds_of(criterion or "alip", epsilons, splits, alpha)
+    loosest = max(bounds, key=lambda bound: bound.epsilon)
     asked = reading.asked(sensitive, released)
     found = audit_table(source, asked, loosest.criterion, engine=engine)
     points = tradeoff_of(
         found.audit.joint,
-        criterion=criterion,
+        criterion=bounds,
         mechanisms=mechanism.split(","),
-        epsilons=epsilons,
-        splits=splits,
-        alpha=alpha,
         time_limit=time_limit,
     )
     write_curve(points, out)

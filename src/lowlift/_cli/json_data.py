@@ -83,6 +83,7 @@ def design_data(made: "Design") -> dict[str, Any]:
         "fingerprint": made.encoded.release.fingerprint,
         "sample": interval_data(made.intervals),
         "warnings": sample_warnings(made.intervals, made.encoded.release.audit),
+        "notes": list(made.notes),
     }
 
 

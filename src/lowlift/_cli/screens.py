@@ -9,7 +9,7 @@ import typer
 from lowlift._cli.json_data import TIME_LIMIT, is_distortion, sample_warnings
 from lowlift._guarantees import MORE_TIME, Ends, limited, measured, stopped_note
 from lowlift._rounding import floor
-from lowlift._wording import counted, shown
+from lowlift._wording import cell, counted, of_rows, shown
 from lowlift.tables.schema import OF_CELLS
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from lowlift.encodings import Encoded
     from lowlift.estimation import GroupEstimate
     from lowlift.report import Point
-    from lowlift.workflow import Design, Receipt, Spec, TableAudit, TableEstimate, Verification
+    from lowlift.workflow import Design, Receipt, TableAudit, TableEstimate, Verification
 
 THREATS = "What is promised, against whom, and what is not: lowlift explain promise"
 _ROWS = 12
+#: Cells of a release of rows that are printed.
+_MOST_CELLS = 20
 #: Groups of an estimate that are printed.
 _MOST_GROUPS = 200
 
@@ -71,27 +73,31 @@ def word(is_satisfied: bool) -> str:
     return "holds" if is_satisfied else "DOES NOT HOLD"
 
 
-def _verdict(audit: "Audit") -> str:
+def _verdict(audit: "Audit", *, is_rows: bool = False) -> str:
     ends = Ends(audit.min_lift_leakage, audit.max_lift_leakage)
     is_limited = audit.is_satisfied and math.isfinite(ends.lower)
     lifts = limited(ends) if is_limited else measured(audit.lift.min(), audit.lift.max())
+    lifts = of_rows(lifts) if is_rows else lifts
     return f"{audit.criterion} {word(audit.is_satisfied)}: {lifts}."
 
 
-def _bins_from_data(spec: "Spec") -> None:
-    """Print which columns have bins whose edges were taken from the data."""
+def _bins_from_data(found: "TableAudit") -> None:
+    """Print which columns have bins whose edges were taken from the data, or none."""
+    for note in found.notes:
+        typer.echo(note)
+    spec = found.spec
     if spec.from_data:
         names = ", ".join(spec.from_data)
         typer.echo(f"The bins of {names} were taken from the data, as asked for.")
 
 
-def _sample(intervals: "LiftIntervals", audit: "Audit") -> None:
+def _sample(intervals: "LiftIntervals", audit: "Audit", *, is_rows: bool = False) -> None:
     """Print what to know if the table is a sample."""
     from lowlift.report import limits
 
     typer.echo(limits.sample_note(intervals))
     if intervals.zero_cells:
-        typer.echo(limits.never_together(intervals.zero_cells))
+        typer.echo(limits.never_together(intervals.zero_cells, is_rows=is_rows))
     warn(sample_warnings(intervals, audit))
 
 
@@ -102,7 +108,7 @@ def audit_screen(found: "TableAudit") -> None:
     as_is = "as it is" if len(spec.released) == 1 else "as they are"
     typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} {as_is}")
     typer.echo(_verdict(audit))
-    _bins_from_data(spec)
+    _bins_from_data(found)
     for name, part in found.columns:
         typer.echo(f"  {name} alone: {word(part.is_satisfied)}")
     _sample(found.intervals, audit)
@@ -138,8 +144,9 @@ def design_screen(made: "Design") -> None:
 
     audit, certificate = made.encoded.release.audit, made.release.certificate
     spec, is_rows = made.spec, made.encoded.name in OF_CELLS
-    typer.echo(f"{spec.source}: {spec.rows:,} rows; {made.chosen.name} ({made.chosen.reason})")
-    typer.echo(_verdict(audit))
+    rows = counted(spec.rows, "row")
+    typer.echo(f"{spec.source}: {rows}; {made.chosen.name} ({made.chosen.reason})")
+    typer.echo(_verdict(audit, is_rows=is_rows))
     before, after = guesses(audit.joint, audit.channel)
     lines = _row_lines(made.encoded) if is_rows else _symbol_lines(made.encoded)
     if certificate is not None and certificate.scope == "mechanisms":
@@ -148,8 +155,8 @@ def design_screen(made: "Design") -> None:
     lines.append(("best guess of S right", f"{before:.1%} before, {after:.1%} after seeing {seen}"))
     facts(lines)
     _stopped(certificate)
-    _bins_from_data(spec)
-    _sample(made.intervals, audit)
+    _bins_from_data(made)
+    _sample(made.intervals, audit, is_rows=is_rows)
     if is_rows:
         typer.echo(limits_of_rows())
     typer.echo(THREATS)
@@ -189,7 +196,7 @@ def _row_lines(encoded: "Encoded") -> list[tuple[str, str]]:
     lines = [
         ("published as", f"rows of {counted(len(encoded.names), 'column')}, types as they are"),
         ("cells", cells),
-        ("rows that stay in their cell", f"{found.stay:.1%}"),
+        ("rows that stay in their cell", f"{found.stay:.1%}; what is published is drawn anew"),
     ]
     if found.distortion is not None and found.lower_bound is not None:
         words = f"{_distance(found.distortion, found.lower_bound)}; 0 is none, 1 is all columns"
@@ -226,7 +233,7 @@ def curve_screen(points: "Sequence[Point]", time_limit: float) -> None:
 def receipt_screen(receipt: "Receipt") -> None:
     """Print what was published."""
     typer.echo(
-        f"Wrote {receipt.rows_out:,} rows to {receipt.output} ({receipt.draws} draws, "
+        f"Wrote {counted(receipt.rows_out, 'row')} to {receipt.output} ({receipt.draws} draws, "
         f"{receipt.rows_in / max(receipt.seconds, 1e-9):,.0f} rows/s)."
     )
     if receipt.dropped or receipt.unseen:
@@ -252,10 +259,10 @@ def verification_screen(found: "Verification") -> None:
 
 def release_screen(encoded: "Encoded") -> None:
     """Print a release as it is published: its audit, and what each output mixes."""
-    release = encoded.release
-    typer.echo(_verdict(release.audit))
+    release, is_rows = encoded.release, encoded.name in OF_CELLS
+    typer.echo(_verdict(release.audit, is_rows=is_rows))
     lines = [("mechanism", release.mechanism or "(not said)")]
-    if encoded.name == "rows":
+    if is_rows:
         lines += _row_lines(encoded)
     else:
         sizes = f"{release.joint.n_s}, {release.joint.n_x}, {release.channel.n_y}"
@@ -265,6 +272,9 @@ def release_screen(encoded: "Encoded") -> None:
             lines.insert(4, ("proven bound on NMI", f"{release.certificate.upper_bound:.4f}"))
     facts([*lines, ("fingerprint", release.fingerprint[:16])])
     _stopped(release.certificate)
+    if is_rows:
+        _cells_table(encoded)
+        return
     p_x_given_y, audit, names = release.p_x_given_y, release.audit, encoded.x_texts
     rows = []
     order = (-audit.p_y).argsort(kind="stable").tolist()
@@ -275,13 +285,29 @@ def release_screen(encoded: "Encoded") -> None:
         more = f"; {len(members) - 5} more" if len(members) > 5 else ""
         lifts = audit.lift[:, y]
         ends = f"{lifts.min():.3f}", f"{lifts.max():.3f}"
-        name = str(y)
-        if encoded.name in {"values", *OF_CELLS}:
-            name = encoded.texts[y] if encoded.name in OF_CELLS else shown(encoded.labels[y])
+        name = shown(encoded.labels[y]) if encoded.name == "values" else str(y)
         rows.append((name, f"{audit.p_y[y]:.4f}", words + more, *ends))
     title = f"{len(rows)} of {release.channel.n_y:,} outputs, by share"
-    head = {"values": "value", "codes": "code", "rows": "cell"}.get(encoded.name, "output")
+    head = {"values": "value", "codes": "code"}.get(encoded.name, "output")
     table((head, "share", "stands for", "min lift", "max lift"), rows, title)
+
+
+def _cells_table(encoded: "Encoded") -> None:
+    """Print the largest cells: the share of rows that are published from each, and its lifts."""
+    audit = encoded.release.audit
+    order = (-audit.p_y).argsort(kind="stable").tolist()[:_MOST_CELLS]
+    lifts = audit.lift
+    rows = [
+        (
+            cell(encoded.texts[y]),
+            f"{audit.p_y[y]:.4f}",
+            f"{lifts[:, y].min():.3f}",
+            f"{lifts[:, y].max():.3f}",
+        )
+        for y in order
+    ]
+    title = f"The {len(rows)} largest of {counted(audit.channel.n_y, 'part')} of cells"
+    table(("rows with", "share", "min lift", "max lift"), rows, title)
 
 
 def estimate_screen(found: "TableEstimate") -> None:

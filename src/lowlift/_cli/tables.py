@@ -57,7 +57,11 @@ def audit(
         data |= {"rows": found.spec.rows, "columns": columns}
         sampled = json_data.sample_warnings(found.intervals, found.audit)
         warnings = pages.every(*sampled, *found.warnings)
-        data |= {"sample": json_data.interval_data(found.intervals), "warnings": warnings}
+        data |= {
+            "sample": json_data.interval_data(found.intervals),
+            "warnings": warnings,
+            "notes": list(found.notes),
+        }
         json_data.print_json(data | pages.data)
     else:
         screens.audit_screen(found)

@@ -187,6 +187,8 @@ class BuiltIn(ABC):
 def epsilon_of(criterion: Criterion) -> float:
     """Return the whole budget in nats: both sides of a criterion that has two.
 
+    Of a bound on beliefs it is that of the factor for all values; NaN without one.
+
     Examples
     --------
     >>> from lowlift.criteria import ALIP, LIP, MaxLift
@@ -195,6 +197,8 @@ def epsilon_of(criterion: Criterion) -> float:
     """
     if isinstance(criterion, BuiltIn) and "epsilon" in criterion.parameters():
         return criterion.parameters()["epsilon"]
+    if isinstance(criterion, BuiltIn) and "beliefs" in criterion.parameters():
+        return criterion.lower if criterion.lower < math.inf else math.nan  # that of all values
     return math.fsum(side for side in (criterion.lower, criterion.upper) if side < math.inf)
 
 
@@ -207,7 +211,7 @@ def split_of(criterion: Criterion) -> float:
     >>> split_of(ALIP(0.5, 1.5)), split_of(LIP(0.5))
     (0.25, nan)
     """
-    if isinstance(criterion, BuiltIn) and "epsilon" in criterion.parameters():
+    if isinstance(criterion, BuiltIn) and {"epsilon", "beliefs"} & set(criterion.parameters()):
         return math.nan
     sides = criterion.lower, criterion.upper
     if math.inf in sides:

@@ -45,6 +45,11 @@ _NEVER = (
         "them.",
     ),
 )
+_ROWS_AGAIN = Limit(
+    "Repeated releases",
+    "Budgets do not add up: two releases of the same table can together reveal what neither does. "
+    "Publish rows of a table once.",
+)
 _SAMPLE = Limit(
     "Sample or population",
     "The bound is exact for the table it was designed on. If that table is a sample of a larger "
@@ -75,13 +80,21 @@ def limits_of(report: "Report") -> tuple[Limit, ...]:
             f"The bins of {names} were taken from the data, as asked for: their edges tell of it."
         )
         found.append(Limit("Bins from the data", text))
-    return tuple(sorted([*found, *_NEVER], key=lambda limit: not limit.is_warning))
+    found += _never(is_rows=report.is_rows)
+    return tuple(sorted(found, key=lambda limit: not limit.is_warning))
+
+
+def _never(*, is_rows: bool) -> list[Limit]:
+    """Return what no release promises; rows are not drawn by a key."""
+    return [
+        _ROWS_AGAIN if is_rows and limit.name == _ROWS_AGAIN.name else limit for limit in _NEVER
+    ]
 
 
 def public_limits(publication: Receipt | None, *, is_rows: bool = False) -> tuple[Limit, ...]:
     """Return what is not promised, without any number of the table."""
     found = _of_publication(publication, is_public=True)
-    return (*found, *([WHOSE_ROW] if is_rows else []), _SAMPLE, *_NEVER)
+    return (*found, *([WHOSE_ROW] if is_rows else []), _SAMPLE, *_never(is_rows=is_rows))
 
 
 def _of_publication(publication: Receipt | None, is_public: bool = False) -> list[Limit]:
@@ -129,8 +142,14 @@ def is_too_small(intervals: "LiftIntervals", audit: "Audit") -> bool:
     return audit.is_satisfied and intervals.supports(audit.criterion) is False
 
 
-def never_together(cells: int) -> str:
+def never_together(cells: int, *, is_rows: bool = False) -> str:
     """Return what it means that so many pairs of a sensitive and a released value have no row."""
+    if is_rows:
+        never = "occurs" if cells == 1 else "occur"
+        return (
+            f"{counted(cells, 'pair')} of a sensitive value and a cell never {never} together: "
+            "rows of such a cell, published as they are, would rule that value out."
+        )
     never = f"never {'occurs' if cells == 1 else 'occur'} together"
     return (
         f"{counted(cells, 'pair')} of a sensitive and a released value {never}: publishing such a "
@@ -153,7 +172,7 @@ def _zeros(report: "Report") -> list[Limit]:
     if not cells:
         return []
     ruled_out = int((audit.lift == 0).sum())
-    text = never_together(cells)
+    text = never_together(cells, is_rows=report.is_rows)
     if ruled_out and report.is_release:
         text += f" {counted(ruled_out, 'such pair')} remain in what is published."
     return [Limit("Values that never occur together", text, is_warning=ruled_out > 0)]

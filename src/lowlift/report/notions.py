@@ -7,7 +7,7 @@ import numpy as np
 
 from lowlift._audit import Audit
 from lowlift._guarantees import closeness, ends_of
-from lowlift._rounding import at_least, at_most
+from lowlift._rounding import at_least, at_most, expm1_at_most
 from lowlift._wording import percent, times
 from lowlift.criteria import LDP, Criterion
 from lowlift.figures.page import Table
@@ -26,7 +26,7 @@ def _promises(criterion: Criterion) -> dict[str, str]:
         "more": up if math.isfinite(ends.upper) else _NOT,
         "less": f"×{at_least(-ends.lower)}" if math.isfinite(ends.lower) else _NOT,
         "ldp": f"{_up(ratio)} nats" if ratio.is_finite() else _NOT,
-        "beta": _up(_safe(math.expm1(ends.upper))) if ends.upper < 700 else _NOT,
+        "beta": expm1_at_most(ends.upper) if ends.upper < 700 else _NOT,
         "delta": f"{_up(Decimal(max(ends)))} nats" if both.is_finite() else _NOT,
         "close": _up(_safe(distance)) if distance < 1 else _NOT,
         "guess": f"{up} as often" if ends.upper < 700 else _NOT,

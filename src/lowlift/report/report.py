@@ -228,7 +228,11 @@ class Report:
     def riskiest(self) -> Table:
         """The riskiest values, and what became of them."""
         names = self._x_names, self._names
-        return lifts.riskiest(self.raw, self.published, names, is_judged=not self.is_curve)
+        found = lifts.riskiest(self.raw, self.published, names, is_judged=not self.is_curve)
+        if not self.is_rows:
+            return found
+        caption = found.caption.replace("values", "cells")
+        return found._replace(caption=caption, head=("cell", *found.head[1:]))
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
@@ -256,7 +260,12 @@ class Report:
         if self.encoded is None:
             return None
         found = outputs.channel_table(self.encoded)
-        return found._replace(head=("cell", *found.head[1:])) if self.is_rows else found
+        if not self.is_rows:
+            return found
+        caption = found.caption.replace("published values", "cells").replace(
+            "the values of X behind each", "the cells that their rows come from"
+        )
+        return found._replace(caption=caption, head=("cell", *found.head[1:]))
 
     @cached_property
     def columns_compared(self) -> Table | None:
@@ -288,14 +297,15 @@ class Report:
     @cached_property
     def shown_before(self) -> Shown:
         """The lifts of X as it is that are drawn."""
-        return arranged(self.raw, self._x_names, "values of X")
+        return arranged(self.raw, self._x_names, "cells" if self.is_rows else "values of X")
 
     @cached_property
     def shown_after(self) -> Shown | None:
         """The lifts of what is published that are drawn."""
         if self.published is None:
             return None
-        return arranged(self.published, self._names, "published values")
+        what = "published cells" if self.is_rows else "published values"
+        return arranged(self.published, self._names, what)
 
     @cached_property
     def lift_before_svg(self) -> str:

@@ -13,7 +13,11 @@ from lowlift.report.records import Number
 
 def numbers_of(found: Utility | None, encoded: Encoded) -> tuple[Number, ...]:
     """Return what of the rows survives, as cards."""
-    cells = Number("Cells", f"{encoded.channel.n_x:,}", "rows are drawn inside them")
+    found_cells = RowChanges.of(encoded.release)
+    note = "rows are drawn inside them"
+    if found_cells.parts > found_cells.cells:
+        note = f"split into {found_cells.parts:,} parts; {note}"
+    cells = Number("Cells", f"{found_cells.cells:,}", note)
     cards = [*changes(encoded), cells]
     if found is None:
         return tuple(cards)
@@ -77,5 +81,7 @@ def mean_distance(certificate: Any) -> Number:
 def changes(encoded: Encoded) -> tuple[Number, ...]:
     """Return how far rows move and how many stay in their cell."""
     found, proven = RowChanges.of(encoded.release), encoded.release.certificate
-    stay = Number("Rows that stay in their cell", percent(found.stay), "expected share")
+    stay = Number(
+        "Rows that stay in their cell", percent(found.stay), "expected; values are drawn anew"
+    )
     return (stay,) if proven is None else (mean_distance(proven), stay)

@@ -15,7 +15,7 @@ from lowlift._guarantees import (
     verdict_word,
 )
 from lowlift._rounding import at_least, at_most, percent_at_most
-from lowlift._wording import capital, counted, joined, percent, times
+from lowlift._wording import capital, counted, joined, of_rows, percent, times
 from lowlift.report import rows
 from lowlift.report.records import Number, Verdict
 
@@ -61,6 +61,8 @@ def verdict_of(report: "Report", *, is_public: bool = False) -> Verdict:
         if not is_public:
             sentence = f"{start}: {measured(subject.lift.min(), subject.lift.max())}."
             detail = f"{asked}; {_broken_by(subject)}. {_EXACT}"
+    if report.is_rows:
+        sentence, detail = of_rows(sentence), of_rows(detail)
     numbers = () if is_public else numbers_of(report)
     found = Verdict(word, _TONES[word], capital(sentence), detail, numbers)
     if not report.uncovered or word in {FAILS, UNPROVEN}:
@@ -101,15 +103,17 @@ def numbers_of(report: "Report") -> tuple[Number, ...]:
         f"allowed: at least ×{at_least(-ends.lower)}" if math.isfinite(ends.lower) else "no bound"
     )
     if report.encoded is not None:
-        most = f"{most}; X as it is: {times(float(report.raw.lift.max()))}"
-        least = f"{least}; X as it is: {times(float(report.raw.lift.min()))}"
+        as_is = "cells as they are" if report.is_rows else "X as it is"
+        most = f"{most}; {as_is}: {times(float(report.raw.lift.max()))}"
+        least = f"{least}; {as_is}: {times(float(report.raw.lift.min()))}"
     how = "decided exactly" if subject.is_certified else "compared in floating point"
     blind, seeing = map(percent, report.guesses)
     broken = f"{len(subject.violations):,}"
+    what = "Cells" if report.is_rows else "Values"
     found = (
         Number("Largest lift", times(float(subject.lift.max())), most),
         Number("Smallest lift", times(float(subject.lift.min())), least),
-        Number("Values that break the bound", broken, f"of {subject.channel.n_y:,}, {how}"),
+        Number(f"{what} that break the bound", broken, f"of {subject.channel.n_y:,}, {how}"),
         Number("Best guess right", seeing, f"{blind} without seeing anything"),
     )
     if report.encoded is None:

@@ -174,7 +174,10 @@ def _is_unique(values: npt.NDArray[Any], kind: str) -> bool:
 def as_values(values: Sequence[Any], kind: str) -> npt.NDArray[Any]:
     """Return a column's values as cells are learnt from: floats, or objects."""
     if kind in ORDERED:
-        return np.array([_number(value) for value in values], dtype=np.float64)
+        try:  # numbers, of which None becomes NaN; times are none
+            return np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            return np.array([_number(value) for value in values], dtype=np.float64)
     out = np.empty(len(values), dtype=object)
     out[:] = [value if value is None or isinstance(value, bool) else str(value) for value in values]
     return out

@@ -8,6 +8,7 @@ from lowlift._joint import Joint
 from lowlift._logs import logged
 from lowlift.errors import InvalidInput
 from lowlift.tables.bins import Bins, as_bins_by_name
+from lowlift.tables.classes import with_classes
 from lowlift.tables.schema import Schema, column_names
 from lowlift.tables.table import open_table
 
@@ -31,7 +32,7 @@ def read_joint(
     sensitive, released
         The columns of S and of X; several columns are one symbol, a tuple. Or a `Schema` alone.
     bins, missing
-        As for `Schema`.
+        As for `Schema`. A column of numbers in S needs no bins if it has at most 20 values.
 
     Raises
     ------
@@ -68,6 +69,7 @@ def read_joint(
             encoding="codes",
         )
     with open_table(source, engine) as table:
+        schema = with_classes(table, schema)
         columns = [table.column(name, schema.bins.get(name)) for name in schema.names]
         counts = table.count(columns, missing=schema.missing)
         size = len(schema.sensitive)

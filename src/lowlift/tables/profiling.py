@@ -133,6 +133,37 @@ class Profiling:
             fractional,
         ]
 
+    def unevenness(self, name: str, found: Summary) -> float:
+        """Return the variance of how often the values of a column occur, by the squared mean."""
+        value = self.value(name)
+        counts = exp.select(exp.Count(this=value).as_("n")).from_(self._engine.table.copy())
+        counts = counts.group_by(value.copy())
+        often = exp.cast(named("n"), "double")
+        squares = exp.select(exp.Sum(this=often * often.copy())).from_(counts.subquery("g"))
+        total = float(self._engine.fetch(squares)[0][0])
+        return found.different * total / max(found.present, 1) ** 2 - 1
+
+    def values(self, name: str, most: int) -> list[float]:
+        """Return different values of a column of numbers, up to so many; they stay here."""
+        value = self.value(name)
+        is_there = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+        query = exp.select(value).distinct().from_(self._engine.table.copy()).where(is_there)
+        return [found for (found,) in self._engine.fetch(query.limit(most))]
+
+    def beginning(self, names: Sequence[str], letters: Sequence[str]) -> int:
+        """Count the texts of these columns that begin with one of these letters."""
+        listed = [exp.Literal.string(letter) for letter in letters]
+        total = 0
+        for part in _parts(names, _AT_ONCE):
+            firsts = (call("substr", named(name), number(1), number(1)) for name in part)
+            counts = (
+                exp.Count(this=exp.case().when(exp.In(this=first, expressions=listed), number(1)))
+                for first in firsts
+            )
+            row = self._engine.fetch(exp.select(*counts).from_(self._engine.table.copy()))[0]
+            total += sum(map(int, row))
+        return total
+
     def edges(self, sizes: Mapping[str, int], parts: int) -> dict[str, tuple[float, ...]]:
         """Return where the bins of numbers begin: quantiles, those that fall together once.
 

@@ -206,7 +206,9 @@ def _condition(
     name: str, kind: str, split: Split, dialect: Dialect, *, is_text: bool
 ) -> Expression:
     value: Expression = named(name)
-    if kind in {"real", "timestamp"} or (is_text and kind != "text"):
+    if is_text and kind == "integer" and dialect.name == "duckdb":
+        value = exp.cast(value, "int128")  # as wide as DuckDB's whole numbers are
+    elif kind in {"real", "timestamp"} or (is_text and kind != "text"):
         value = exp.cast(value, _CASTS[kind])
     if kind in {"text", "uuid"}:
         value = dialect.text(named(name))

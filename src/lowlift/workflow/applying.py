@@ -17,7 +17,7 @@ from lowlift._version import __version__
 from lowlift.encodings import Encoded, published
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.tables import Column, Counts, Draw, Output, Staged, Table, open_table
-from lowlift.tables.formulas import formula_warnings
+from lowlift.tables.formulas import formula_warnings, row_warnings
 from lowlift.tables.schema import COLUMNS, column_names
 from lowlift.workflow.bounds import check_here, refuse_false, refuse_unchecked, why_not_covered
 from lowlift.workflow.columns import after_missing, last_columns
@@ -127,16 +127,31 @@ def apply(
     if receipt_file.exists() and not options.force:
         raise InvalidInput(f"{receipt_file.name} exists.", advice="overwrite")
     encoded = published(release)
-    # Before anything is written: a warning may be made an error.
-    for line in formula_warnings(encoded.columns, target):
-        warnings.warn(line, LowliftWarning, stacklevel=2)
-    with (
-        open_table(source, engine) as table,
-        drawn(table, encoded, target, options, progress=progress) as (written, receipt),
-        drafts([Content(receipt_file, receipt.to_text(), is_private=True)]) as files,
-    ):
-        commit(written, files, force=options.force)
+    with open_table(source, engine) as table:
+        # Before anything is written: a warning may be made an error.
+        for line in formulas_in(table, encoded, target):
+            warnings.warn(line, LowliftWarning, stacklevel=2)
+        with (
+            drawn(table, encoded, target, options, progress=progress) as (written, receipt),
+            drafts([Content(receipt_file, receipt.to_text(), is_private=True)]) as files,
+        ):
+            commit(written, files, force=options.force)
     return receipt
+
+
+def formulas_in(table: Table, encoded: Encoded, target: str) -> tuple[str, ...]:
+    """Return a warning for published texts that a spreadsheet would run; rows are looked at."""
+    cells = encoded.origin.cells
+    if cells is None:
+        return formula_warnings(encoded.columns, target)
+    table.check_columns([cells])
+    _hold_rows(table, encoded)
+    return row_warnings(table, cells.names, target)
+
+
+def _hold_rows(table: Table, encoded: Encoded) -> None:
+    columns = (*encoded.origin.sensitive, *encoded.origin.released)
+    table.hold(name for column in columns for name in column.names)
 
 
 def apply_to_frame(
@@ -185,7 +200,7 @@ def drawn(
         outside.append("whether the bound holds on this table: S is not in it")
     if origin.cells is not None:
         _refuse_by_row(options)
-        table.hold(name for column in used for name in column.names)
+        _hold_rows(table, encoded)
     options.hold(table, (column.name for column in used))
     if counts is None:
         counts = table.count(used)
@@ -263,9 +278,16 @@ def drawn(
 
 
 def _refuse_by_row(options: Options) -> None:
+    if options.keep:
+        raise InvalidInput(
+            "rows must be published without kept columns: such a column stays with its row, whose "
+            "values are published elsewhere, so that both together would tell more than the bound "
+            "allows. Name it among the released columns instead."
+        )
     if options.is_by_row:
         raise InvalidInput(
-            "rows drawn inside cells go without a key, kept columns and a kept order. Leave them "
+            "rows must be drawn without a key and in any order: they are whole rows of a cell, "
+            "drawn by fresh randomness, and no row keeps its place. Leave the key and the order "
             "out, or declare bins instead of cells."
         )
 

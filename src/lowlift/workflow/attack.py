@@ -1,6 +1,7 @@
 """How well a model guesses S, or does a task, from rows as they are and as they are published."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -45,16 +46,18 @@ def attacks(source: Values, sensitive: Sequence[Any], rows: Ints, donors: Ints) 
     truth = s[rows[test]]
     if len(np.unique(s[rows[train]])) < len(values) or len(np.unique(truth)) < len(values):
         raise InvalidInput("an attack needs more rows of each value of S. Leave the attack out.")
-    learnt = learn(table[rows[train]], s[rows[train]])
-    adapted = learn(table[donors[train]], s[rows[train]])
-    raw = learnt.predict_proba(table[rows[test]])
-    public = [one.predict_proba(table[donors[test]]) for one in (learnt, adapted)]
+    with _one_thread():
+        learnt = learn(table[rows[train]], s[rows[train]])
+        adapted = learn(table[donors[train]], s[rows[train]])
+        raw = learnt.predict_proba(table[rows[test]])
+        public = [one.predict_proba(table[donors[test]]) for one in (learnt, adapted)]
     base = float(np.bincount(truth).max() / len(truth))
     right = [float((part.argmax(axis=1) == truth).mean()) for part in (raw, *public)]
     curves = [_area(truth, part) for part in (raw, *public)]
+    learned = f", learnt from {half:,} rows"
     return [
-        Score("Guess of S", "share that is right", base, right[0], max(right[1:])),
-        Score("Guess of S", "area under the ROC curve", 0.5, curves[0], max(curves[1:])),
+        Score(f"Guess of S{learned}", "share that is right", base, right[0], max(right[1:])),
+        Score(f"Guess of S{learned}", "area under the ROC curve", 0.5, curves[0], max(curves[1:])),
     ]
 
 
@@ -80,17 +83,17 @@ def task_score(
         kind, measure = "classifier", "share that is right"
         base = float(np.bincount(y[test]).max() / len(test))
     learn = _learner(kind, is_category)
-    raw, published = (
-        float(learn(table[part], y[part]).score(table[test], y[test])) for part in (train, donors)
-    )
-    return [Score(f"Task: {name} from the other columns", measure, base, raw, published)]
+    with _one_thread():
+        models = [learn(table[part], y[part]) for part in (train, donors)]
+        raw, published = (float(model.score(table[test], y[test])) for model in models)
+    task = f"Task: {name} from the other columns, learnt from {len(train):,} rows"
+    return [Score(task, measure, base, raw, published)]
 
 
 def _learner(kind: str, is_category: Bools) -> Callable[[Floats, npt.NDArray[Any]], Any]:
     """Return what makes a model of columns and what it is to guess."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-        from threadpoolctl import threadpool_limits
     except ImportError as error:
         raise MissingExtra("pip install 'lowlift[sklearn]' to score an attack.") from error
     made: Any = (
@@ -105,11 +108,15 @@ def _learner(kind: str, is_category: Bools) -> Callable[[Floats, npt.NDArray[Any
     }
     options |= {"early_stopping": False, "random_state": 0}
 
-    def learnt(x: Floats, y: npt.NDArray[Any]) -> Any:
-        with threadpool_limits(1, "openmp"):  # threads wait for each other where cores are shared
-            return made(categorical_features=is_category, **options).fit(x, y)
+    return lambda x, y: made(categorical_features=is_category, **options).fit(x, y)
 
-    return learnt
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Let models learn and guess in one thread: many wait for each other where cores are shared."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, "openmp")
+    return limits
 
 
 def _matrix(source: Values) -> tuple[Floats, Bools]:

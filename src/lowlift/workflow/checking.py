@@ -249,7 +249,8 @@ def _published(
     checks = [Check("it has the released columns and no others", not extra, words)]
     if extra:
         return checks
-    words = f"{found.unknown:,} of {found.rows:,} rows are no output of the release"
+    no = "in no cell" if encoded.origin.cells is not None else "no output"
+    words = f"{found.unknown:,} of {found.rows:,} rows are {no} of the release"
     checks.append(Check("every row is an output", found.unknown == 0, words))
     if receipt is None:
         words = "none beside it: it was not published, the run that wrote it did not end"

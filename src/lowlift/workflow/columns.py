@@ -13,6 +13,7 @@ from lowlift._logs import logged
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.tables import Bins, Column, Counts, Origin, Schema, Table, open_table
+from lowlift.tables.classes import with_classes
 
 #: The name that the schema had before.
 Asked = Schema
@@ -68,9 +69,16 @@ def count(table: Table, asked: Schema, cells: Column | None = None) -> tuple[Joi
 
     `cells` are those that were learnt of the released columns, where rows are published.
     """
+    asked = with_classes(table, asked)
     sensitive = _found(table, asked.sensitive, asked.bins)
     released = _found(table, asked.released, asked.bins) if cells is None else (cells,)
     every = table.count([*sensitive, *released])
+    if all(part is None for symbol in every.symbols for part in symbol[: len(sensitive)]):
+        names = ", ".join(repr(name) for name in asked.sensitive)
+        raise InvalidInput(
+            f"a sensitive column must have values; {names} has none in any row. Name another "
+            "column, or look at how the table was read."
+        )
     counts = after_missing(every, asked.missing)
     origin = table.found(asked, sensitive, released, counts.rows)
     return joint_of(counts, len(sensitive)).with_table(origin), every

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 from lowlift._files import write_bytes, write_text
 from lowlift._joint import Joint
 from lowlift._release import Release
-from lowlift.criteria import AtMost, BuiltIn, Criterion
-from lowlift.criteria.protocol import split_of
+from lowlift.criteria import AtMost, BuiltIn, Criterion, criterion_on
+from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
 from lowlift.figures.tradeoffs import curve_panels
 from lowlift.report import Point
 from lowlift.tables import open_table
+from lowlift.workflow.budgets import at_most_of
 from lowlift.workflow.choices import choose, criterion_of, released_by
 from lowlift.workflow.columns import Asked, count
 
@@ -90,9 +91,37 @@ def tradeoff_curve(
     )
 
 
+def bounds_at_most(texts: Sequence[str], sensitive: Sequence[str]) -> list[Bound]:
+    """Return the bounds that texts say: factors such as ``1.5,2,4``, each with all beliefs.
+
+    Parameters
+    ----------
+    texts
+        Factors with commas or as first:last:step, and COLUMN=VALUE:BELIEF as for `at_most_of`.
+    sensitive
+        The columns of S.
+
+    Examples
+    --------
+    >>> [bound.criterion for bound in bounds_at_most(["1.5,2"], ["income"])]
+    [LIP(epsilon=0.40546510810816433), LIP(epsilon=0.6931471805599453)]
+    """
+    beliefs = [text for text in texts if "=" in text]
+    factors = [text for text in texts if "=" not in text]
+    if len(factors) != 1:
+        raise InvalidInput(
+            f"a curve needs one list of factors, such as 1.5,2,4; got {len(factors)}."
+        )
+    made = [
+        at_most_of([repr(factor), *beliefs], sensitive)
+        for factor in parse_numbers(factors[0], "at-most")
+    ]
+    return [Bound(math.nan, epsilon_of(criterion), criterion) for criterion in made]
+
+
 def bounds_of(
-    criterion: str | Criterion,
-    epsilons: Sequence[float],
+    criterion: str | Criterion | Sequence[Bound],
+    epsilons: Sequence[float] = (),
     splits: Sequence[float] = (0.5,),
     alpha: float | None = None,
 ) -> list[Bound]:
@@ -102,7 +131,8 @@ def bounds_of(
     ----------
     criterion
         One of `CRITERIA`; or a criterion, whose own budgets are scaled so that they sum to each
-        epsilon (an infinite one stays infinite), and whose own split is kept.
+        epsilon (an infinite one stays infinite), and whose own split is kept; or the bounds, as
+        `bounds_at_most` makes them.
     epsilons, splits, alpha
         As for `criterion_of`; splits and alpha do not matter for a criterion that has them.
 
@@ -114,6 +144,8 @@ def bounds_of(
     >>> bounds_of(L1Lift(math.inf, 0.5), [1.0])
     [Bound(split=nan, epsilon=1.0, criterion=L1Lift(lower=inf, upper=1.0))]
     """
+    if isinstance(criterion, list | tuple):
+        return list(criterion)
     if isinstance(criterion, str):
         is_single = criterion in {"lip", "ldp", "max-lift"}
         return [
@@ -128,7 +160,7 @@ def bounds_of(
     if not isinstance(criterion, BuiltIn) or isinstance(criterion, AtMost):
         raise InvalidInput(
             f"a curve needs a built-in criterion, which has budgets in nats to move; got "
-            f"{type(criterion).__name__}."
+            f"{type(criterion).__name__}. For bounds on beliefs use lowlift.tradeoff with a list."
         )
     parameters = criterion.parameters()
     sides = {k: v for k, v in parameters.items() if k != "alpha" and v < math.inf}
@@ -150,9 +182,9 @@ def bounds_of(
 def tradeoff_of(
     joint: Joint,
     *,
-    criterion: str | Criterion,
+    criterion: str | Criterion | Sequence[Bound],
     mechanisms: Sequence[str],
-    epsilons: Sequence[float],
+    epsilons: Sequence[float] = (),
     splits: Sequence[float] = (0.5,),
     alpha: float | None = None,
     time_limit: float = 60.0,
@@ -186,8 +218,9 @@ def tradeoff_of(
     for done, k in enumerate(order, start=1):
         name, bound = tasks[k]
         start = time.perf_counter()
-        chosen = choose(name, joint, bound.criterion)
-        release = released_by(chosen, joint, bound.criterion, time_limit=time_limit)
+        asked = criterion_on(bound.criterion, joint)
+        chosen = choose(name, joint, asked)
+        release = released_by(chosen, joint, asked, time_limit=time_limit)
         if chosen.is_auto or is_monotone:
             key = name, str(bound.split)
             release = best[key] = _better(release, best.get(key))

@@ -15,6 +15,7 @@ from lowlift.criteria import Criterion, criterion_on
 from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
 from lowlift.measures import bayes_vulnerability
 from lowlift.tables import Origin, Schema
+from lowlift.tables.classes import notes_on_sensitive
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
 from lowlift.workflow.columns import count_table, per_column
@@ -30,6 +31,8 @@ class TableAudit:
     intervals: LiftIntervals
     #: What the counts say against the columns.
     warnings: tuple[str, ...] = ()
+    #: What was decided where nothing was asked for.
+    notes: tuple[str, ...] = ()
 
     @property
     def is_satisfied(self) -> bool:
@@ -75,7 +78,8 @@ def audit_table(
     Guarantee
         Exact for the table as the population; `intervals` say what a sample supports.
     """
-    return audit_counted(*count_table(source, asked, engine=engine), criterion)
+    found = audit_counted(*count_table(source, asked, engine=engine), criterion)
+    return replace(found, notes=notes_on_sensitive(asked, found.audit.joint))
 
 
 def audit_counted(joint: Joint, spec: Origin, criterion: Criterion) -> TableAudit:

@@ -14,6 +14,7 @@ _WORDS = {
     "free-text": "free text",
     "not-counted": "cannot be counted",
     "constant": "constant",
+    "few-rows-each": "few rows per value",
     "date": "date",
     "same-as-sensitive": "S in other words",
     "determines-sensitive": "determines S",
@@ -62,7 +63,8 @@ class ColumnProfile:
     is_binned
         Whether the numbers are of 20 bins between quantiles instead of single values.
     flags
-        "identifier", "free-text", "not-counted", "constant", "date", "same-as-sensitive" (S in
+        "identifier", "free-text", "not-counted", "constant", "few-rows-each" (ten rows per value
+        or fewer, as of an identifier that repeats), "date", "same-as-sensitive" (S in
         other words), "determines-sensitive", "nearly-determines-sensitive" (right in 99% of the
         rows), "follows-from-sensitive" (S in fewer words).
     duplicates

@@ -34,6 +34,10 @@ _PAIRED_ROWS = 100_000
 _FEW_IDS = 20
 #: Different values per row from which texts, and whole numbers, are identifiers.
 _MANY_TEXTS, _MANY_NUMBERS = 0.5, 0.9
+#: Values that may be an identifier that repeats: more than so many, for so many rows each or fewer,
+#: and of numbers nearly as often one as the other (the largest variance of their counts, relative
+#: to the squared mean). Measurements have values that heap; ages are fewer.
+_MANY_REPEATED, _ROWS_EACH, _UNEVEN = 120, 10, 0.36
 #: Free text: so many spaces on average, and so many different values per row.
 _SPACES, _MANY_SENTENCES = 3.0, 0.2
 #: How often a guess must be right for a column that nearly determines S.
@@ -107,16 +111,15 @@ def flagged(
         _check_size(table, sensitive)
     names = released or [name for name in table.kinds if name not in sensitive]
     table.hold((*sensitive, *names))
-    found: dict[str, Summary] = table.profiling().summaries(
-        [name for name in names if table.kinds[name] != "other"]
-    )
+    look: Profiling = table.profiling()
+    found = look.summaries([name for name in names if table.kinds[name] != "other"])
     return tuple(
         ColumnProfile(
             name,
             table.kinds[name],
             found[name].different if name in found else None,
             1 - found[name].present / table.rows if name in found else None,
-            flags=tuple(_flags(table.kinds[name], found.get(name), table.rows)),
+            flags=tuple(_flags(look, name, table.kinds[name], found.get(name), table.rows)),
         )
         for name in names
     )
@@ -133,23 +136,27 @@ def _check_size(table: Table, sensitive: Sequence[str]) -> None:
     table.hold(table.kinds)
 
 
-def _flags(kind: str, found: "Summary | None", rows: int) -> list[str]:
+def _flags(
+    look: "Profiling", name: str, kind: str, found: "Summary | None", rows: int
+) -> list[str]:
     """Return what a column's own counts tell of it."""
     if found is None:
         return ["not-counted"]
-    share = found.different / max(found.present, 1)
     if found.different + (found.present < rows) <= 1:
         return ["constant"]
     if kind in {"date", "timestamp"}:
         return ["date"]
-    if kind == "uuid":
-        return ["identifier"]
+    share = found.different / max(found.present, 1)
     is_many = found.different > _FEW_IDS
     if kind == "text" and is_many and found.spaces >= _SPACES and share > _MANY_SENTENCES:
         return ["identifier", "free-text"]
     is_whole = kind == "integer" or (kind == "real" and found.fractional == 0)
     limit = _MANY_TEXTS if kind == "text" else _MANY_NUMBERS if is_whole else math.inf
-    return ["identifier"] if is_many and share > limit else []
+    if kind == "uuid" or (is_many and share > limit):
+        return ["identifier"]
+    may_repeat = found.different > _MANY_REPEATED and share * _ROWS_EACH >= 1
+    is_even = kind == "text" or (is_whole and may_repeat and look.unevenness(name, found) < _UNEVEN)
+    return ["few-rows-each"] if may_repeat and is_even else []
 
 
 class _Look:
@@ -256,7 +263,8 @@ class _Look:
         )
 
     def _flags(self, name: str) -> list[str]:
-        found = _flags(self.table.kinds[name], self.summaries.get(name), self.rows)
+        kind = self.table.kinds[name]
+        found = _flags(self.engine, name, kind, self.summaries.get(name), self.rows)
         return [] if found == ["identifier"] and name in self.binned else found
 
     def _column(

@@ -1,6 +1,6 @@
 """Choose between rows and symbols for a table, and design either."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -9,12 +9,14 @@ from lowlift._wording import counted, joined
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 from lowlift.tables import Counts, Schema, Table, open_table
+from lowlift.tables.classes import notes_on_sensitive, with_classes
 from lowlift.tables.schema import ENCODINGS, OF_CELLS
 from lowlift.workflow.applying import Options
 from lowlift.workflow.cells import design_cells
 from lowlift.workflow.choices import MECHANISMS, Progress
 from lowlift.workflow.columns import count
 from lowlift.workflow.designing import Design, design_counted
+from lowlift.workflow.profiles import ColumnProfile
 from lowlift.workflow.profiling import flagged
 
 #: Up to so many columns of categories are published together, as symbols.
@@ -43,6 +45,7 @@ class _Rows(NamedTuple):
     asked: Schema
     why: str
     left_out: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def cells_by_default(
@@ -101,6 +104,7 @@ def design_table(
     check_choice(method.mechanism, "mechanism", MECHANISMS)
     if method.encoding is not None:
         check_choice(method.encoding, "encoding", (*ENCODINGS, *OF_CELLS))
+    given, asked = asked, with_classes(table, asked)
     rows = _asked_rows(table, asked, method)
     may_be_rows = _is_plain(asked, criterion, method) and not options.is_by_row
     if rows is None and may_be_rows and (why := _reason(table, asked)):
@@ -123,10 +127,11 @@ def design_table(
                 raise
             rows = _Rows(replace(asked, cells="auto"), _TOO_MANY)
         else:
-            return made, counts
+            return replace(made, notes=notes_on_sensitive(given, made.audit.joint)), counts
     made, counts = design_cells(table, rows.asked, criterion, method.time_limit, why=rows.why)
     warnings = (*made.warnings, *_left_out_words(rows.left_out))
-    return replace(made, warnings=warnings, left_out=rows.left_out), counts
+    notes = (*notes_on_sensitive(given, made.audit.joint), *rows.notes)
+    return replace(made, warnings=warnings, notes=notes, left_out=rows.left_out), counts
 
 
 def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:
@@ -144,6 +149,11 @@ def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:
     found = flagged(table, asked.sensitive)
     released = tuple(column.name for column in found if not column.is_withheld)
     left_out = tuple((column.name, column.remarks) for column in found if column.is_withheld)
+    if not found:
+        raise InvalidInput(
+            "a table must have a column beside the sensitive ones; this one has none, so there is "
+            "nothing to publish. Add the columns to publish."
+        )
     if not released:
         raise InvalidInput(
             f"a table must have a column to publish; of the {len(found)} beside the sensitive "
@@ -152,7 +162,7 @@ def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:
         )
     words = f"{counted(len(released), 'column')}, all but S"
     words += " and those left out" if left_out else ""
-    return _Rows(replace(asked, released=released), words, left_out)
+    return _Rows(replace(asked, released=released), words, left_out, tuple(_remarks(found)))
 
 
 def _is_plain(asked: Schema, criterion: Criterion, method: Method) -> bool:
@@ -182,14 +192,31 @@ def _has_identifiers(table: Table, asked: Schema) -> bool:
     return any(column.is_withheld for column in flagged(table, asked.sensitive, asked.released))
 
 
+def _remarks(found: Sequence[ColumnProfile]) -> Iterator[str]:
+    """Say what to know of columns that are published as none was named."""
+    constant = [repr(column.name) for column in found if "constant" in column.flags]
+    if constant:
+        yield f"The same in every row, so published unchanged: {_some(constant)}."
+    rare = [repr(column.name) for column in found if "few-rows-each" in column.flags]
+    if rare:
+        yield (
+            f"Caution: few rows per value, as of an identifier that repeats: {_some(rare)}. If it "
+            "tells households, places or persons apart, leave it out: name the other columns."
+        )
+
+
+def _some(words: Sequence[str]) -> str:
+    """Return the first of many words, and how many more there are."""
+    more = [f"{len(words) - _MOST_NAMED:,} more"] if len(words) > _MOST_NAMED else []
+    return joined([*words[:_MOST_NAMED], *more])
+
+
 def _left_out_words(left_out: Sequence[tuple[str, str]]) -> list[str]:
     if not left_out:
         return []
-    words = [f"{name!r} ({why})" for name, why in left_out[:_MOST_NAMED]]
-    if len(left_out) > _MOST_NAMED:
-        words.append(f"{len(left_out) - _MOST_NAMED:,} more")
+    words = [f"{name!r} ({why})" for name, why in left_out]
     line = (
-        f"not published: {joined(words)}. To publish such a column anyway, name all columns to "
+        f"not published: {_some(words)}. To publish such a column anyway, name all columns to "
         "release, and it among them."
     )
     return [line]

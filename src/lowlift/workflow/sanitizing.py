@@ -15,9 +15,8 @@ from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.columns import cells_in
-from lowlift.tables.formulas import formula_warnings
 from lowlift.tables.schema import OF_CELLS
-from lowlift.workflow.applying import Options, drawn
+from lowlift.workflow.applying import Options, drawn, formulas_in
 from lowlift.workflow.checking import Verification, verify_written
 from lowlift.workflow.choices import Progress
 from lowlift.workflow.designing import Design
@@ -216,7 +215,7 @@ def _publish(
             "column alone; nothing was written. Use alip, ldp or alpha, which protect each of them."
         )
     book, files = codebook_of(made, round_to), {} if target is None else _beside(target)
-    formulas = () if target is None else formula_warnings(made.encoded.columns, target)
+    formulas = () if target is None else formulas_in(table, made.encoded, target)
     warnings = (*made.warnings, *formulas, *book.warnings)
     for line in warnings if target is not None else made.warnings:
         warn(line)

@@ -1,7 +1,7 @@
 """Cells of the rows of a stored table in DuckDB, found a part of the tree at a time."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,8 @@ from lowlift.tables.queries import named
 
 #: The most conditions of a query below the top of a tree; so few stay with the top.
 _CONDITIONS, _FEW = 128, 16
+#: So many listed values take as much memory as a condition.
+_VALUES = 16
 
 
 class NumbersCells:
@@ -57,44 +59,89 @@ class NumbersCells:
 def numbers_of_cells(sandbox: Sandbox, table: Expression, bins: CellBins) -> tuple[Ints, Ints]:
     """Return the numbers of the rows of a stored table, and the cell of each.
 
-    DuckDB sets memory aside for each condition of a query, and runs it for each 2,048 rows however
-    few come to it. So a large tree is cut: rows are sorted by the subtree that they come to, and
-    each subtree is a query of its own.
+    DuckDB sets memory aside for each condition of a query and each value that it lists, and runs it
+    for each 2,048 rows however few come to it. So a large tree is cut: rows are sorted by the
+    subtree that they come to, and each subtree is a query of its own.
     """
     roots, (row, end) = _roots(bins), (f"{name}_{secrets.token_hex(8)}" for name in ("row", "end"))
-    first = queries.below(bins, 0 if bins.tree.splits else -1, DUCKDB, roots)
-    columns = [named("rowid").as_(row), first.as_(end)]
-    query = exp.select(*columns).from_(table)
+    names = [named(name) for name in bins.tree.columns]
+
+    def found(query: exp.Select) -> Mapping[str, Ints]:
+        return sandbox.answer(query, lambda answer: answer.fetchnumpy())
+
+    def ended(start: int, place: Expression) -> list[Expression]:
+        return [place.as_(row), queries.below(bins, start, DUCKDB, roots).as_(end)]
+
+    first = ended(0 if bins.tree.splits else -1, named("rowid"))
+    done = []
+    if not roots:
+        done.append(found(exp.select(*first).from_(table)))
+    else:
+        every = exp.select(*names, *first).from_(table)
+        sandbox.run(f"CREATE TEMP TABLE level AS {DUCKDB.sql(every.order_by(named(end)))}")
+    waiting = roots
+    while waiting:
+        sandbox.run("CREATE TEMP TABLE deeper AS FROM level LIMIT 0")
+        done.append(found(exp.select(named(row), named(end)).from_("level")))
+        left: set[int] = set()
+        for root in sorted(waiting):
+            inner = _reached(bins, root, roots)
+            shown = [*(names if inner else []), *ended(root, named(row))]
+            here = exp.select(*shown).from_("level").where(named(end).eq(number(-1 - root)))
+            if inner:
+                sandbox.run(f"INSERT INTO deeper {DUCKDB.sql(here)}")
+            else:
+                done.append(found(here))
+            left |= inner
+        waiting = left
+        sandbox.run("DROP TABLE level; ALTER TABLE deeper RENAME TO level")
     if roots:
-        every = exp.select(*map(named, bins.tree.columns), *columns).from_(table)
-        stored = DUCKDB.sql(every.order_by(named(end)))
-        sandbox.run(f"CREATE OR REPLACE TEMP TABLE sorted AS {stored}")
-        query = exp.select(named(row), named(end)).from_("sorted")
-    queue = [query]
-    for root in sorted(roots):
-        inside = exp.select(named(row), queries.below(bins, root, DUCKDB, roots).as_("c"))
-        queue.append(inside.from_("sorted").where(named(end).eq(number(-1 - root))))
-    found = [sandbox.answer(each, lambda answer: answer.fetchnumpy()) for each in queue]
-    if roots:
-        sandbox.run("DROP TABLE sorted")
-    rows, cells = (np.concatenate(part) for part in zip(*(f.values() for f in found), strict=True))
-    done = cells >= 0
-    return rows[done], cells[done].astype(np.int64)
+        sandbox.run("DROP TABLE level")
+    rows, cells = (np.concatenate(part) for part in zip(*(f.values() for f in done), strict=True))
+    are_cells = cells >= 0
+    return rows[are_cells], cells[are_cells].astype(np.int64)
+
+
+def _reached(bins: CellBins, root: int, roots: Collection[int]) -> set[int]:
+    """Return the nodes below a node at which its query ends."""
+    found, waiting = set[int](), [root]
+    while waiting:
+        split = bins.tree.splits[waiting.pop()]
+        for child in (split.left, split.right):
+            if child in roots:
+                found.add(child)
+            elif child >= 0:
+                waiting.append(child)
+    return found & set(roots)
 
 
 def _roots(bins: CellBins) -> set[int]:
-    """Return nodes that cut a tree into parts of at most `_CONDITIONS` conditions below the top."""
+    """Return nodes that cut a tree into parts of about `_CONDITIONS` conditions, few levels deep.
+
+    Subtrees of at most so many become parts. Where what is left above them is still too large, as
+    in a tree that is a long chain, it is cut too.
+    """
     splits = bins.tree.splits
-    sizes = [1] * len(splits)
+    costs = [1 + (len(split.values) // _VALUES if split.is_category else 0) for split in splits]
+    children = [[c for c in (split.left, split.right) if c >= 0] for split in splits]
+    sizes = list(costs)
     for node in range(len(splits) - 1, -1, -1):  # children come after their parents
-        for child in (splits[node].left, splits[node].right):
-            sizes[node] += sizes[child] if child >= 0 else 0
+        sizes[node] += sum(sizes[child] for child in children[node])
     cut, waiting = set[int](), [0] if splits else []
     while waiting:
         node = waiting.pop()
-        for child in (splits[node].left, splits[node].right):
-            if child >= 0 and sizes[child] > _CONDITIONS:
+        for child in children[node]:
+            if sizes[child] > _CONDITIONS:
                 waiting.append(child)
-            elif child >= 0 and sizes[child] > _FEW < _CONDITIONS < sizes[node]:
+            elif sizes[child] > _FEW < _CONDITIONS < sizes[node]:
                 cut.add(child)
+    above = list(costs)
+    for node in range(len(splits) - 1, -1, -1):
+        for child in sorted(children[node], key=lambda child: above[child]):
+            if child in cut:
+                continue
+            if above[node] + above[child] > 2 * _CONDITIONS:
+                cut.add(child)
+            else:
+                above[node] += above[child]
     return cut

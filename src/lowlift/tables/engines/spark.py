@@ -256,8 +256,9 @@ class Spark(Engine):
     def rows_at(self, cells: Column, keys: Ints) -> Spool:
         """Refuse: rows that Spark draws stay in Spark."""
         raise InvalidInput(
-            f"Spark writes rows ({len(keys):,} of {len(cells.names)} columns here) to a folder "
-            "ending in .parquet or .csv or to table:NAME only. Choose such an output."
+            f"rows that Spark draws must stay in Spark; {len(keys):,} of {len(cells.names)} "
+            "columns would leave it. Write to a folder ending in .parquet or .csv or to "
+            "table:NAME, and load that into the database."
         )
 
     def sha256(self) -> str | None:

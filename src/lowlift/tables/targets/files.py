@@ -74,6 +74,12 @@ class FileTarget(Writer):
         if not self.output.keep and self.output.cells is None:
             return query
         types = huge(types_of(sandbox, query))
+        if types and self.output.cells is not None:  # whose conditions are on whole numbers
+            raise InvalidInput(
+                f"column {next(iter(types))!r} must have whole numbers of 64 bits in a Parquet "
+                "file of published rows; its type has 128. Write to a CSV or to a database "
+                "(safe.duckdb?table=safe), or cast it to BIGINT in a view."
+            )
         for name in types:
             is_lost = exp.TryCast(this=named(name), to=_DECIMAL).is_(exp.null())
             lost = exp.and_(is_lost, exp.not_(named(name).is_(exp.null())))
