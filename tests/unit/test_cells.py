@@ -191,3 +191,16 @@ def test_distances_of_cells_are_means_over_pairs_of_rows(size):
             for y in np.flatnonzero(of == d)
         ]
         assert found[c, d] == pytest.approx(np.mean(pairs))
+
+
+def test_fine_values_count_in_the_distances_of_cells():
+    rng = np.random.default_rng(3)
+    numbers = rng.normal(size=600)
+    texts = np.array([f"t{k}" for k in rng.integers(0, 450, 600)], object)
+    found = learn_cells({"number": numbers, "text": texts}, most=6, min_rows=20)
+    shares = np.bincount(found.of) / 600
+    ranks = np.argsort(np.argsort(numbers)) / 600
+    apart = np.abs(ranks[:, None] - ranks).mean(), (texts[:, None] != texts).mean()
+    # Two rows drawn from all rows, whichever their cells.
+    np.testing.assert_allclose(shares @ found.distances @ shares, np.mean(apart), rtol=1e-12)
+    assert (found.distances.diagonal() > 0.4).all()

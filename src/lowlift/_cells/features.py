@@ -40,7 +40,8 @@ class Feature:
         Of numbers: the values themselves, NaN where missing. Of categories: the value of each
         number, None for a missing one; the last may stand for all rare ones.
     codes, distances
-        Per row a class of the histogram, and how far classes are apart.
+        Per row a class of the histogram, and how far two rows of these classes are apart on the
+        average; so two rows of one class may be apart too.
     """
 
     name: str
@@ -61,7 +62,16 @@ def number_feature(name: str, values: Floats) -> Feature:
     _, codes = np.unique(np.searchsorted(cuts, places), return_inverse=True)
     codes = codes.reshape(-1)
     middles = np.bincount(codes, places) / np.bincount(codes)
-    return Feature(name, True, places, values, codes, np.abs(middles[:, None] - middles))
+    distances = np.abs(middles[:, None] - middles)
+    inside = [_mean_difference(places[codes == k]) for k in range(len(middles))]
+    np.fill_diagonal(distances, inside)
+    return Feature(name, True, places, values, codes, distances)
+
+
+def _mean_difference(places: Floats) -> float:
+    """Return the mean of |u - v| over all pairs of numbers."""
+    size = len(places)
+    return float(2 * (np.arange(1 - size, size, 2) @ np.sort(places)) / size**2)
 
 
 def category_feature(name: str, values: Sequence[Any]) -> Feature:
@@ -72,9 +82,11 @@ def category_feature(name: str, values: Sequence[Any]) -> Feature:
     common = sorted(counts, key=lambda value: -counts[value])[:_MOST_VALUES]
     number = {value: k for k, value in enumerate(common)}
     codes = np.array([number.get(value, len(common)) for value in values], np.int64)
-    if len(counts) > len(common):
+    rare = np.array([n for value, n in counts.items() if value not in number], np.float64)
+    distances = 1.0 - np.eye(len(common) + bool(rare.size))
+    if rare.size:
         common.append(_REST)
-    distances = 1.0 - np.eye(len(common))
+        distances[-1, -1] = 1.0 - float((rare**2).sum() / rare.sum() ** 2)
     return Feature(name, False, codes.astype(np.float64), common, codes, distances)
 
 
@@ -117,7 +129,8 @@ def _ordered(feature: Feature, others: Sequence[Feature]) -> Feature:
     place[order] = np.arange(size)
     codes = place[feature.codes]
     values = [feature.values[k] for k in order.tolist()]
-    return Feature(feature.name, False, codes.astype(np.float64), values, codes, feature.distances)
+    distances = feature.distances[np.ix_(order, order)]
+    return Feature(feature.name, False, codes.astype(np.float64), values, codes, distances)
 
 
 def _crossed(a: Ints, b: Ints) -> Floats:

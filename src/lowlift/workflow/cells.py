@@ -87,7 +87,7 @@ def _cautions(joint: Joint, release: Release, min_rows: int, *, is_late: bool) -
     if joint.n_x == 1 and is_late:
         why = "the time limit was over before cells were learnt"
     elif joint.n_x == 1:
-        why = f"all rows are in one cell, as cells have at least {min_rows} rows each"
+        why = f"all rows are in one cell: they are alike, or fewer than {2 * min_rows}"
     elif release.audit.nmi < _NOTHING:
         why = f"{release.criterion} allows no more"
     else:
