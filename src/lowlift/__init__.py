@@ -18,6 +18,7 @@ from lowlift._mechanisms.least_distortion import least_distortion
 from lowlift._mechanisms.merging import subset_merging
 from lowlift._mechanisms.optimal_merging import optimal_merging
 from lowlift._mechanisms.random_response import random_response
+from lowlift._mechanisms.refining import Refinement, refine
 from lowlift._mechanisms.subset_random_response import subset_random_response
 from lowlift._mechanisms.watchdog import watchdog
 from lowlift._partition import Partition
@@ -59,6 +60,7 @@ __all__ = [
     "MaxLift",
     "MissingExtra",
     "Partition",
+    "Refinement",
     "Release",
     "Schema",
     "SolverFailed",
@@ -77,6 +79,7 @@ __all__ = [
     "optimal_merging",
     "random_response",
     "read_joint",
+    "refine",
     "sanitize",
     "subset_merging",
     "subset_random_response",

@@ -172,6 +172,9 @@ class Channel:
         For mechanisms: the members of an output are trusted to be different.
         """
         sums = np.bincount(members, weights.astype(np.float64), joint.n_x)  # exact up to 2**53
+        if denominator > MAX_DENOMINATOR:  # as pieces of 60 bits are counted
+            sums = np.zeros(joint.n_x, np.int64)
+            np.add.at(sums, members, weights)
         if (sums != denominator).any():
             x = int(np.argmax(sums != denominator))
             raise InvalidInput(

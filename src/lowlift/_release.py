@@ -25,15 +25,18 @@ from lowlift._release_files import (
     VERSION,
     check_stored_audit,
     content_of,
+    draws_of,
     parts_of,
 )
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.tables.layouts import Layout, Refines
 from lowlift.tables.schema import Origin, Schema
 
 if TYPE_CHECKING:
     from lowlift.figures import Picture
     from lowlift.records import OneRecord
+    from lowlift.workflow import Recording
 
 
 Seed: TypeAlias = int | np.random.Generator | None
@@ -70,6 +73,10 @@ class Release:
     #: False where values are published and this is not yet their channel, which
     #: `lowlift.encodings.published` makes: two channels must not be drawn from on the same rows.
     is_encoded: bool = True
+    #: Which uniform numbers draw which output by a key; None: as the alias table of the channel.
+    draws: Layout | None = None
+    #: The release that this one refines; its outputs are drawn given those of that one.
+    refines: Refines | None = None
 
     @classmethod
     def of(
@@ -141,6 +148,9 @@ class Release:
             "denominator": channel.denominator,
             "atoms": [channel.atom(y) for y in range(channel.n_y)],
         }
+        for name in ("draws", "refines"):
+            if getattr(self, name) is not None:
+                parts[name] = getattr(self, name).to_dict()
         text = json.dumps(parts, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -212,6 +222,7 @@ class Release:
                 "by another channel than the one it holds. Use release.apply(table), or "
                 "lowlift.encodings.published(release).release."
             )
+        self.refuse_fresh()
         if not (self.audit.is_satisfied or allow_unsatisfied):
             raise BoundViolated(
                 f"this release does not satisfy {self.criterion}: "
@@ -219,6 +230,20 @@ class Release:
                 "Use a mechanism that repairs it, or pass allow_unsatisfied=True to draw anyway."
             )
         return draw(self.channel, indices, seed)
+
+    def refuse_fresh(self) -> None:
+        """Refuse draws that are not made given the outputs of the release that this one refines."""
+        if self.refines is None:
+            return
+        parents = np.array(self.refines.parents)[self.channel.entry_outputs]
+        order = np.argsort(self.channel.members, kind="stable")
+        is_same = np.diff(self.channel.members[order]) > 0
+        if not (is_same | (np.diff(parents[order]) == 0)).all():  # else y1 is a function of x
+            raise InvalidInput(
+                "this release refines another and must be drawn given what that one published; a "
+                "fresh draw is a further release. Give the id column and the key that the first "
+                "was drawn by, or use Refinement.sample."
+            )
 
     def apply(
         self,
@@ -233,6 +258,7 @@ class Release:
         accept_uncovered: bool = False,
         accept_unchecked: bool = False,
         engine: str | None = None,
+        ledger: "str | os.PathLike[str] | Recording | None" = None,
     ) -> Any:
         """Return a table with a released row for each row of a table.
 
@@ -255,6 +281,9 @@ class Release:
         accept_uncovered, accept_unchecked
             Publish although the bound does not hold with the kept columns; although a sensitive
             column is not in the table, so that the bound cannot be checked on it.
+        ledger
+            As for `lowlift.sanitize`; the people of a frame need a name, so give a
+            `lowlift.workflow.Recording`.
 
         Returns
         -------
@@ -275,7 +304,7 @@ class Release:
         from lowlift.workflow.applying import Options, apply_to_frame
 
         drawn = keep, accept_uncovered, keep_order, id, key, seed, unseen
-        options = Options(*drawn, accept_unchecked=accept_unchecked)
+        options = Options(*drawn, accept_unchecked=accept_unchecked, recording=ledger)
         return apply_to_frame(table, self, options, engine=engine)[0]
 
     def apply_one(
@@ -330,7 +359,8 @@ class Release:
         check_stored_audit(release.audit, saved["audit"], name)
         # The other encodings publish the very channel that version 1 holds.
         is_encoded = saved["version"] != BEFORE_ENCODING or release.is_encoded
-        return replace(release, is_encoded=is_encoded)
+        with refusing_damage(name):
+            return replace(release, is_encoded=is_encoded, **draws_of(saved, release))
 
     def _repr_html_(self) -> str:
         """Return verdict, bound and the first outputs, as a notebook shows them."""

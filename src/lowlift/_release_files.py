@@ -11,6 +11,7 @@ from lowlift._joint import Joint
 from lowlift._partition import Partition
 from lowlift.criteria import criterion_on, from_dict, to_dict
 from lowlift.errors import InvalidInput, LowliftWarning
+from lowlift.tables.layouts import Layout, Refines
 from lowlift.tables.schema import Origin
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ def content_of(release: "Release") -> dict[str, Any]:
             "counts" if by_counts else "p_sx": numbers.tolist(),
         },
         "table": release.table,
+    } | {
+        name: part.to_dict()
+        for name, part in (("draws", release.draws), ("refines", release.refines))
+        if part is not None  # other files stay as earlier versions read them
     }
 
 
@@ -74,6 +79,19 @@ def parts_of(saved: dict[str, Any]) -> dict[str, Any]:
         "certificate": None if certified is None else certificate_from_dict(certified),
         "mechanism": saved["mechanism"],
     }
+
+
+def draws_of(saved: dict[str, Any], release: "Release") -> dict[str, Any]:
+    """Return how a release is drawn by a key and what it refines, where its file says so."""
+    found = dict[str, Any]()
+    if "draws" in saved:
+        found["draws"] = Layout.from_dict(saved["draws"])
+        found["draws"].check(release.channel)
+    if "refines" in saved:
+        found["refines"] = Refines.from_dict(saved["refines"])
+        if len(found["refines"].parents) != release.channel.n_y:
+            raise InvalidInput("each output must say which output of the first it refines.")
+    return found
 
 
 def check_stored_audit(recomputed: Audit, stored: dict[str, Any], name: str) -> None:

@@ -35,6 +35,20 @@ def _mine() -> tuple[str, str, str, str]:
     return _machine(), str(process), str(_start(process)), secrets.token_hex(6)
 
 
+def this_process() -> str:
+    """Return a text that tells this process from all others, on any machine."""
+    return "-".join(_mine()[:3])
+
+
+def is_dead(name: str) -> bool:
+    """Tell whether `this_process` of a process of this machine named one that has ended.
+
+    False for a process of another machine, of which nothing is known.
+    """
+    machine, process, start = name.split("-")
+    return machine == _machine() and not _is_alive(int(process), int(start))
+
+
 def is_abandoned(name: str) -> bool:
     """Tell whether this is a temporary name that a dead process of this machine gave."""
     match = _FILE.fullmatch(name) or _TABLE.fullmatch(name)

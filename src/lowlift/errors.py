@@ -31,11 +31,15 @@ ADVICE: Mapping[str, str] = {
     "bins": "Declare them, such as bins={{{column!r}: {example!r}}}; other forms: {forms}.",
     "cells": 'Or publish rows: cells="auto".',
     "design": "Make one with lowlift.workflow.design.",
+    "held": "Refine what was published (lowlift.refine), publish the same draws again (the same "
+    "release, id and key), or publish to another recipient.",
     "https": "Pass certificate and key.",
     "key": "Make one with lowlift.workflow.new_key.",
     "missing": 'Design with missing="value", or remove them.',
     "overwrite": "Choose another name, or pass force=True.",
     "remote": "Pass password, certificate and key, or leave host out: only this machine gets in.",
+    "unaudited": "Name the files of the earlier releases (Recording(releases=...)), or accept it "
+    "with Recording(accept_unaudited=True).",
     "unchecked": "To accept it, pass Options(accept_unchecked=True).",
     "uncovered": "Release those columns too, leave them out, or pass accept_uncovered=True.",
 }

@@ -16,7 +16,6 @@ from lowlift.errors import InvalidInput
 from lowlift.tables.alias import AliasTable, alias_draw, uniform_of
 from lowlift.tables.draws import UNSEEN, Draw
 from lowlift.tables.values import symbol_reader
-from lowlift.workflow.applying import key_scope
 from lowlift.workflow.bounds import refuse_false
 from lowlift.workflow.keys import check_key, subkey_of
 
@@ -78,7 +77,7 @@ class OneRecord:
             )
         released = encoded.origin.released
         self._encoded, self._missing = encoded, encoded.origin.missing
-        self._scope = key_scope(encoded)
+        self._scope = encoded.key_scope
         self._readers = {column.name: symbol_reader(column) for column in released}
         symbols = Draw(released, encoded.channel, encoded.release.joint.x_labels).texts()
         self._symbols = {texts: x for x, texts in enumerate(symbols)}
@@ -156,6 +155,7 @@ class OneRecord:
 
     def _fresh(self, x: int) -> int:
         """Return an output, drawn by the operating system's entropy."""
+        self._encoded.release.refuse_fresh()
         start, end = self._starts[x], self._starts[x + 1]
         if end - start == 1:
             return self._outputs[start]
@@ -169,7 +169,9 @@ class OneRecord:
             raise InvalidInput("keyed draws need both id and key; got one of them. Give the other.")
         check_key(key)
         text = _id_text(identity)
-        return alias_draw(self._alias, x, uniform_of(subkey_of(key, self._scope), text))
+        uniform = uniform_of(subkey_of(key, self._scope), text)
+        layout = self._encoded.release.draws
+        return alias_draw(self._alias, x, uniform) if layout is None else layout.draw(x, uniform)
 
     @cached_property
     def _alias(self) -> AliasTable:

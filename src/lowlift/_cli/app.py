@@ -2,7 +2,18 @@
 
 import typer
 
-from lowlift._cli import columns, compiling, demo, explain, files, paper, reports, tables, web
+from lowlift._cli import (
+    columns,
+    compiling,
+    demo,
+    explain,
+    files,
+    ledger,
+    paper,
+    reports,
+    tables,
+    web,
+)
 from lowlift._version import __version__
 
 app = typer.Typer(
@@ -39,6 +50,7 @@ app.command()(tables.audit)
 app.command()(tables.design)
 app.command()(tables.apply)
 app.command()(tables.sanitize)
+app.command()(tables.refine)
 app.command()(files.verify)
 app.command()(files.estimate)
 app.command()(files.utility)
@@ -46,6 +58,7 @@ app.command()(files.tradeoff)
 app.command()(files.show)
 app.command()(reports.report)
 app.add_typer(files.key, name="key")
+app.add_typer(ledger.ledger, name="ledger")
 app.command()(explain.explain)
 app.command()(web.web)
 app.command()(demo.demo)

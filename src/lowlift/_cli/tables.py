@@ -1,8 +1,8 @@
-"""``lowlift audit``, ``design``, ``apply`` and ``sanitize``: from a table to a safe table."""
+"""The commands from a table to a safe table: audit, design, apply, sanitize, refine."""
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from warnings import catch_warnings, simplefilter
 
 import typer
@@ -11,6 +11,9 @@ from lowlift._cli import options as o
 from lowlift._cli.progress import drawing, searching
 from lowlift._cli.reports import Pages
 from lowlift.errors import LowliftWarning
+
+if TYPE_CHECKING:
+    from lowlift.workflow import Sanitized
 
 
 @o.grouped
@@ -180,6 +183,7 @@ def apply(
             "recorded.",
         ),
     ] = False,
+    ledgered: o.Ledgered,
     engine: o.Engine = None,
     force: o.Force = False,
     json: o.Json = False,
@@ -193,8 +197,9 @@ def apply(
     from lowlift._release import Release
     from lowlift.workflow import apply as run
 
-    options = draws.options(force, accept_unchecked)
     designed = Release.from_json(release)
+    recording = ledgered.recording(designed.criterion, release)
+    options = draws.options(force, accept_unchecked, recording)
     with drawing(json) as progress, catch_warnings(record=True) as found:
         simplefilter("always", LowliftWarning)
         receipt = run(source, designed, out, options, engine=engine, progress=progress)
@@ -221,6 +226,16 @@ def sanitize(
     round_to: o.RoundTo = None,
     time_limit: o.TimeLimit = 60.0,
     draws: o.Draws,
+    continues: Annotated[
+        Path | None,
+        typer.Option(
+            "--continue",
+            metavar="RELEASE",
+            help="Draw as this earlier release did where nothing changed, by the same --id and "
+            "--key-file, e.g. last.release.json.",
+        ),
+    ] = None,
+    ledgered: o.Ledgered,
     engine: o.Engine = None,
     output: o.Output,
 ) -> None:
@@ -228,18 +243,15 @@ def sanitize(
 
     Exit code 0: all of them are there and verified. Any other: none is.
     """
-    from lowlift._cli import json_data, screens
-    from lowlift._receipts import receipt_path
+    from lowlift._release import Release
     from lowlift.workflow import report_of
     from lowlift.workflow import sanitize as run
 
-    receipt = receipt_path(out)
-    parts = ("release.json", "codebook.json", "receipt.json")
-    beside = [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
-    pages = Pages(output, Path(out), *beside, source=source)
+    pages = Pages(output, Path(out), *_files_beside(out), source=source)
     criterion = bound.made(sensitive)
     asked = rows.asked(sensitive, released, reading, method)
-    options = draws.options(output.force)
+    options = draws.options(output.force, recording=ledgered.recording(criterion))
+    before = None if continues is None else Release.from_json(continues)
     with searching(output.json) as design_progress, drawing(output.json) as apply_progress:
         made = run(
             source,
@@ -252,12 +264,81 @@ def sanitize(
             round_to=round_to,
             time_limit=time_limit,
             engine=engine,
+            continues=before,
             design_progress=design_progress,
             apply_progress=apply_progress,
         )
     pages.write(lambda: report_of(made, round_to=round_to))
+    _published(made, out, pages, output.json, is_seeded=draws.seed is not None)
+
+
+@o.grouped
+def refine(
+    *,
+    release: o.ReleaseFile,
+    source: o.Source,
+    out: o.Target,
+    first: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="The table that was published first: refused unless this key drew it, e.g. "
+            "safe.csv.",
+        ),
+    ] = None,
+    bound: o.Bound,
+    round_to: o.RoundTo = None,
+    time_limit: o.TimeLimit = 60.0,
+    draws: o.Draws,
+    ledgered: o.Ledgered,
+    engine: o.Engine = None,
+    output: o.Output,
+) -> None:
+    """Publish again, finer: draw given what was published, so that both keep a total bound.
+
+    The bound is the total, against what was believed before the first release. Give the id column
+    and the key by which the first table was drawn. Exit code 0: table, release, codebook and
+    receipt are there and verified. Any other: none is.
+    """
+    from lowlift._release import Release
+    from lowlift.workflow import refine_table, report_of
+
+    pages = Pages(output, Path(out), *_files_beside(out), source=source)
+    before = Release.from_json(release)
+    names = [] if before.origin is None else [column.name for column in before.origin.sensitive]
+    total = bound.made(names)
+    options = draws.options(output.force, recording=ledgered.recording(total))
+    with drawing(output.json) as progress:
+        made = refine_table(
+            source,
+            before,
+            total,
+            out,
+            options,
+            first=first,
+            round_to=round_to,
+            time_limit=time_limit,
+            engine=engine,
+            progress=progress,
+        )
+    pages.write(lambda: report_of(made, round_to=round_to))
+    _published(made, out, pages, output.json, is_seeded=draws.seed is not None)
+
+
+def _files_beside(out: str) -> list[Path]:
+    from lowlift._receipts import receipt_path
+
+    receipt = receipt_path(out)
+    parts = ("release.json", "codebook.json", "receipt.json")
+    return [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
+
+
+def _published(made: "Sanitized", out: str, pages: Pages, json: bool, *, is_seeded: bool) -> None:
+    """Show what was published, with the files beside it."""
+    from lowlift._cli import json_data, screens
+
     files = {name: str(path) for name, path in made.files.items()} | pages.data
-    if output.json:
+    if json:
         checks = [asdict(check) for check in made.verification.checks]
         designed = json_data.design_data(made.design)
         data: dict[str, object] = {"design": designed, "receipt": asdict(made.receipt)}
@@ -269,6 +350,6 @@ def sanitize(
         screens.receipt_screen(made.receipt)
         screens.verification_screen(made.verification)
         typer.echo(f"Confidential: {files['release']}.")
-        if draws.seed is None:
+        if not is_seeded:
             typer.echo(f"To publish: {out}, {files['codebook']}.")
         pages.say(*made.warnings)

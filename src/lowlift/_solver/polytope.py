@@ -181,7 +181,7 @@ class Polytope:
     @property
     def is_box(self) -> bool:
         """Whether the rows are boxes of lifts and nothing else."""
-        return isinstance(self.criterion, BuiltIn) and self.criterion.is_box
+        return bool(getattr(self.criterion, "is_box", False))
 
 
 def allows_only_one(criterion: Criterion) -> bool:

@@ -9,7 +9,10 @@ from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.tables.schema import OF_CELLS, Schema
 
 if TYPE_CHECKING:  # they load scipy, which most users of `lowlift` do not need
-    from lowlift.workflow import Sanitized, TableAudit, TableProfile
+    from os import PathLike
+
+    from lowlift._release import Release
+    from lowlift.workflow import Recording, Sanitized, TableAudit, TableProfile
 
 Names = str | Sequence[str]
 
@@ -61,6 +64,8 @@ def sanitize(
     time_limit: float = 60.0,
     engine: str | None = None,
     progress: Callable[[Any], object] | None = None,
+    ledger: "str | PathLike[str] | Recording | None" = None,
+    continues: "Release | None" = None,
 ) -> "Sanitized":
     """Make a table that may be published: count, design, draw and verify.
 
@@ -93,6 +98,13 @@ def sanitize(
         "duckdb", "postgres" or "spark"; default: what the table needs.
     progress
         Told where the search stands; False stops it.
+    ledger
+        A file that is asked what was published of these people before, and told of this; or a
+        `lowlift.workflow.Recording`, which says more. None: no ledger is asked or told.
+    continues
+        An earlier release of the same columns, whose keyed draws are to stay: rows whose symbol and
+        whose row of the channel are unchanged get the same output by the same id and key. The pairs
+        of an earlier and a new output are audited, and refused where they break the criterion.
 
     Returns
     -------
@@ -146,7 +158,9 @@ def sanitize(
         cells = "auto"  # what only rows have
     more = {"missing": missing, "encoding": encoding, "cells": cells, "weights": weights}
     asked = _schema(schema, sensitive, released, bins=bins, min_rows=min_rows, **more)
-    options = workflow.Options(keep, accept_uncovered, keep_order, id, key, seed, force=force)
+    options = workflow.Options(
+        keep, accept_uncovered, keep_order, id, key, seed, force=force, recording=ledger
+    )
     return workflow.sanitize(
         table,
         asked,
@@ -159,6 +173,7 @@ def sanitize(
         round_to=round_to,
         time_limit=time_limit,
         engine=engine,
+        continues=continues,
         design_progress=progress,
         warn=lambda line: warnings.warn(line, LowliftWarning, stacklevel=5),
     )

@@ -49,6 +49,13 @@ class Encoded:
         return self.release.origin
 
     @property
+    def key_scope(self) -> str:
+        """What a key is for: the same channel on other columns draws by another subkey."""
+        if self.release.draws is not None:
+            return self.release.draws.scope
+        return json.dumps([self.release.fingerprint, *self.origin.schema.released])
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns that are published."""
         if self.origin.cells is not None:

@@ -22,6 +22,7 @@ from lowlift._joint import Label
 from lowlift._labels import number_of
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import MISSING, Column
+from lowlift.tables.layouts import Layout
 
 #: Called with what is done and the whole.
 Progress: TypeAlias = Callable[[int, int], object]
@@ -53,6 +54,8 @@ class Draw:
         Keyed draws: a column of different ids (integer, text, UUID) and at least 20 bytes.
     seed
         For tests only: whoever knows it can undo the randomisation.
+    layout
+        Which uniform numbers draw which output, for keyed draws; None: those of the alias table.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class Draw:
     id: str | None = None
     subkey: bytes | None = None
     seed: int | None = None
+    layout: Layout | None = None
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -93,6 +97,8 @@ class Draw:
             )
         if self.seed is not None and (self.id is not None or self.seed < 0):
             raise InvalidInput("a seed must be 0 or more and goes without an id; it does not.")
+        if self.layout is not None:
+            self.layout.check(self.channel)
 
     @property
     def outputs(self) -> list[int]:

@@ -18,7 +18,8 @@ class RowPlan:
 
     #: The columns of X.
     columns: tuple[Column, ...]
-    #: The alias table: columns c0, c1, ..., slot, threshold, first, other.
+    #: The alias table: columns c0, c1, ..., slot, threshold, first, other; or of a layout: c0, c1,
+    #: ..., slot, low, high, first.
     alias: Mapping[str, npt.NDArray[Any]] = field(repr=False)
     #: Its bits of slots and places, k and d.
     bits: tuple[int, int]
@@ -75,7 +76,9 @@ class RowPlan:
             uniform = uniform.select(dialect.text(_digits(DIGITS + 1, 32)).as_("o"))
         uniform = uniform.from_(digests.subquery("d"))
         carried = (*kept, *(["o"] if self.order else []))
-        return _joined_to_alias(uniform, places, carried, alias, self.bits, dialect)
+        is_layout = "low" in self.alias
+        given = uniform, places, carried, alias, self.bits, dialect
+        return _joined_to_alias(*given, is_layout=is_layout)
 
 
 def _digits(start: int, length: int) -> Expression:
@@ -89,6 +92,8 @@ def _joined_to_alias(
     alias: Expression,
     bits: tuple[int, int],
     dialect: Dialect,
+    *,
+    is_layout: bool,
 ) -> exp.Select:
     k, d = bits
     whole = 4 * DIGITS
@@ -97,7 +102,12 @@ def _joined_to_alias(
         this=exp.paren(_shifted(named("u", "u"), whole - k - d)), expression=number((1 << d) - 1)
     )
     is_first = exp.paren(rest) < named("threshold", "a")
-    output = exp.case().when(is_first, named("first", "a")).else_(named("other", "a"))
+    if is_layout:
+        output: Expression = named("first", "a")
+        within = [exp.paren(rest) >= named("low", "a"), exp.paren(rest.copy()) < named("high", "a")]
+    else:
+        output = exp.case().when(is_first, named("first", "a")).else_(named("other", "a"))
+        within = []
     null = dialect.text(bound("null"))
     matches = [
         exp.Coalesce(this=named(place, "u"), expressions=[null.copy()]).eq(named(place, "a"))
@@ -112,7 +122,7 @@ def _joined_to_alias(
         .from_(uniform.subquery("u"))
         .join(
             exp.alias_(alias.copy(), "a", table=True),
-            on=exp.and_(*matches, named("slot", "a").eq(slot)),
+            on=exp.and_(*matches, named("slot", "a").eq(slot), *within),
             join_type="left",
         )
     )

@@ -11,11 +11,14 @@ ADVICE: Mapping[str, str] = {
     "bins": "Write them under its name, such as {example}; other forms: {forms}.",
     "cells": "Or publish rows by the command line: lowlift sanitize --cells auto.",
     "design": "Design one on a table first.",
+    "held": "Refine what was published by the command line (lowlift refine), or leave it at that; "
+    "what was never handed out: lowlift ledger withdraw.",
     "https": "Start the web app with both a certificate and its key.",
     "key": "Make a new one.",
     "missing": "Take missing values as values of their own, or remove them.",
     "overwrite": "Try again.",
     "remote": "Start the web app with a password, a certificate and its key.",
+    "unaudited": "Publish by the command line, which can be told where the earlier releases are.",
     "unchecked": "Choose a table that has them.",
     "uncovered": "Publish those columns in the same release, or leave them out.",
 }

@@ -14,6 +14,7 @@ from lowlift._files import write_text
 from lowlift._guarantees import MORE_TIME, stopped_note
 from lowlift._joint import Joint
 from lowlift._kernels.compilation import observe, prepare
+from lowlift._ledger import default_ledger
 from lowlift._wording import percent
 from lowlift.criteria import Criterion
 from lowlift.figures.page import render
@@ -152,12 +153,15 @@ def publish(
     round_to: float | None,
     tell: Tell,
 ) -> Published:
-    """Write the safe table with release, codebook, receipt and both reports."""
+    """Write the safe table with release, codebook, receipt and both reports.
+
+    The ledger of whoever started the web app is asked and told.
+    """
     written = workflow.publish(
         source,
         made,
         str(target),
-        Options(keep=keep),
+        Options(keep=keep, recording=default_ledger()),
         round_to=round_to,
         engine=engine,
         progress=lambda done, total: tell((done, total)),

@@ -24,8 +24,11 @@ from lowlift.workflow.designing import (
 )
 from lowlift.workflow.estimating import TableEstimate, estimate_groups, estimate_table
 from lowlift.workflow.keys import new_key, read_key
+from lowlift.workflow.ledgers import check_ledger, export_ledger, read_ledger, withdraw
 from lowlift.workflow.profiles import ColumnProfile, TableProfile, publishable
 from lowlift.workflow.profiling import profile_columns
+from lowlift.workflow.recording import Recording
+from lowlift.workflow.refining import design_refinement, refine_table
 from lowlift.workflow.reporting import report_of, report_of_curve
 from lowlift.workflow.rows import design
 from lowlift.workflow.sanitizing import Sanitized, codebook_of, publish, sanitize
@@ -42,6 +45,7 @@ __all__ = [
     "Options",
     "Point",
     "Receipt",
+    "Recording",
     "Sanitized",
     "Spec",
     "TableAudit",
@@ -52,6 +56,7 @@ __all__ = [
     "audit_counted",
     "audit_releases",
     "audit_table",
+    "check_ledger",
     "codebook_of",
     "columns_of",
     "compare_tables",
@@ -59,8 +64,10 @@ __all__ = [
     "criterion_of",
     "design",
     "design_counted",
+    "design_refinement",
     "estimate_groups",
     "estimate_table",
+    "export_ledger",
     "guesses",
     "new_key",
     "parse_numbers",
@@ -69,12 +76,15 @@ __all__ = [
     "publishable",
     "read_curve",
     "read_key",
+    "read_ledger",
     "read_receipt",
+    "refine_table",
     "report_of",
     "report_of_curve",
     "sanitize",
     "tradeoff_curve",
     "tradeoff_of",
     "verify",
+    "withdraw",
     "write_curve",
 ]

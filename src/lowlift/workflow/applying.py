@@ -1,6 +1,5 @@
 """Publish: draw a released value for each row of a table, and write nothing else."""
 
-import json
 import platform
 import time
 import warnings
@@ -22,6 +21,7 @@ from lowlift.tables.schema import COLUMNS, column_names
 from lowlift.workflow.bounds import check_here, refuse_false, refuse_unchecked, why_not_covered
 from lowlift.workflow.columns import after_missing, last_columns
 from lowlift.workflow.keys import check_key, subkey_of
+from lowlift.workflow.recording import Recording, recorded
 from lowlift.workflow.transaction import Content, commit, drafts
 
 
@@ -47,6 +47,8 @@ class Options:
         What to do with values that the design did not have: "error" or "suppress" (leave rows out).
     force
         Overwrite an output that exists.
+    recording
+        A `Recording`, or the path of a ledger: asked before anything is published, and told of it.
     """
 
     keep: Sequence[str] = ()
@@ -58,8 +60,10 @@ class Options:
     unseen: str = "error"
     force: bool = False
     accept_unchecked: bool = False
+    recording: Any = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "recording", Recording.of(self.recording))
         if (self.id is None) != (self.key is None):
             raise InvalidInput("keyed draws need both an id column and a key file.")
         if self.key is not None:
@@ -189,6 +193,8 @@ def drawn(
         Of S by X with missing values as values; None counts the table.
     """
     refuse_false(encoded)
+    if options.id is None:
+        encoded.release.refuse_fresh()
     start, origin = time.perf_counter(), encoded.origin
     present = tuple(column for column in origin.sensitive if column.name in table.kinds)
     has_s, used = present == origin.sensitive, (*present, *origin.released)
@@ -224,8 +230,9 @@ def drawn(
         missing=origin.missing,
         unseen=options.unseen,
         id=options.id,
-        subkey=options.key and subkey_of(options.key, key_scope(encoded)),
+        subkey=options.key and subkey_of(options.key, encoded.key_scope),
         seed=options.seed,
+        layout=encoded.release.draws,
     )
     columns = tuple(
         replace(column, width=table.widths.get(column.name, ""))
@@ -246,7 +253,10 @@ def drawn(
     )
     released = after_missing(last_columns(counts, len(origin.released)), origin.missing)
     digest = table.sha256()  # before the engine looks whether its files changed
-    with table.stage(draw, output, counts=released, progress=progress) as written:
+    with (
+        recorded(table, encoded, target, options) as begin,
+        table.stage(draw, output, counts=released, progress=progress) as written,
+    ):
         receipt = Receipt(
             release=encoded.release.fingerprint,
             criterion=str(encoded.release.criterion),
@@ -274,6 +284,7 @@ def drawn(
             *(f"{receipt.rows_out:,}", f"{receipt.rows_in:,}", encoded.name),
             *(options.mode, receipt.seconds),
         )
+        begin(receipt)
         yield written, receipt
 
 
@@ -296,12 +307,6 @@ def _described(target: str | None) -> str:
     if target is None:
         return "a frame"
     return target if "://" in target or target.startswith("table:") else Path(target).name
-
-
-def key_scope(encoded: Encoded) -> str:
-    """Return what a key is for: the same channel on other columns draws by another subkey."""
-    names = [encoded.release.fingerprint, *encoded.origin.schema.released]
-    return json.dumps(names)
 
 
 def _refuse_unsteady(table: Table, counts: Counts, columns: tuple[Column, ...]) -> None:

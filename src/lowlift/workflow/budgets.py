@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from lowlift.criteria import LIP, AtMost, Criterion
+from lowlift._arguments import check_positive
+from lowlift.criteria import LIP, AtMost, BuiltIn, Criterion
+from lowlift.criteria.protocol import epsilon_of
 from lowlift.errors import InvalidInput
 
 
@@ -60,3 +62,19 @@ def _number(text: str) -> Fraction:
         raise InvalidInput(
             f"a bound must be a factor such as 2, or COLUMN=VALUE:BELIEF; got {text!r}."
         ) from None
+
+
+def total_of(criterion: Criterion, epsilon: float) -> Criterion:
+    """Return a criterion with another whole budget in nats, divided as before.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import ALIP
+    >>> total_of(ALIP(0.5, 1.0), 3.0)
+    ALIP(lower=1.0, upper=2.0)
+    """
+    before = epsilon_of(criterion)
+    if not isinstance(criterion, BuiltIn) or isinstance(criterion, AtMost) or not before > 0:
+        raise InvalidInput(f"a total is told in nats; {type(criterion).__name__} has no such one.")
+    check_positive(epsilon, "the total")
+    return criterion.scaled(epsilon / before)

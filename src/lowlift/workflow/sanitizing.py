@@ -19,6 +19,7 @@ from lowlift.tables.schema import OF_CELLS
 from lowlift.workflow.applying import Options, drawn, formulas_in
 from lowlift.workflow.checking import Verification, verify_written
 from lowlift.workflow.choices import Progress
+from lowlift.workflow.continuing import continue_design
 from lowlift.workflow.designing import Design
 from lowlift.workflow.rows import Method, design_table
 from lowlift.workflow.transaction import Content, commit, drafts
@@ -146,6 +147,7 @@ def sanitize(
     round_to: float | None = None,
     time_limit: float = 60.0,
     engine: str | None = None,
+    continues: Release | None = None,
     design_progress: Progress | None = None,
     apply_progress: Callable[[int, int], object] | None = None,
     warn: Callable[[str], object] = lambda _: None,
@@ -155,7 +157,8 @@ def sanitize(
     Beside the output: its receipt, the release (confidential) and the codebook (public). Without a
     target the safe table is a frame of the kind that came in, and nothing is written. `warn` is
     told each of `Sanitized.warnings` before anything is drawn, those of the codebook only where it
-    is written. `default` is the encoding of symbols when none is asked for.
+    is written. `default` is the encoding of symbols when none is asked for. Keyed draws repeat
+    those of the release that this one `continues`, wherever they can.
 
     Guarantee
         The table, the release, the codebook and the receipt are all there and verified, or none is.
@@ -169,11 +172,22 @@ def sanitize(
     options = Options() if options is None else options
     check_instance(options, Options, "options")
     if target is not None:
-        refuse_existing(*_beside(target).values(), force=options.force, source=source)
+        refuse_existing(*files_beside(target).values(), force=options.force, source=source)
     method = Method(mechanism, encoding, time_limit, design_progress, default)
     with open_table(source, engine) as table:
         made, counts = design_table(table, asked, criterion, method, options)
-        safe = _publish(table, made, target, options, counts, round_to, apply_progress, warn)
+        if continues is not None:
+            made = continue_design(continues, made)
+        safe = publish_table(
+            table,
+            made,
+            target,
+            options,
+            counts=counts,
+            round_to=round_to,
+            progress=apply_progress,
+            warn=warn,
+        )
         is_rows = made.encoded.name in OF_CELLS  # which are compared with their source
         return replace(safe, source=source, engine=engine) if is_rows else safe
 
@@ -194,27 +208,36 @@ def publish(
     them and the table, or none.
     """
     options = options or Options()
-    refuse_existing(*_beside(target).values(), force=options.force, source=source)
+    refuse_existing(*files_beside(target).values(), force=options.force, source=source)
     with open_table(source, engine) as table:
-        return _publish(table, made, target, options, None, round_to, progress, lambda _: None)
+        return publish_table(table, made, target, options, round_to=round_to, progress=progress)
 
 
-def _publish(
+def publish_table(
     table: Table,
     made: Design,
     target: str | None,
     options: Options,
-    counts: Counts | None,
-    round_to: float | None,
-    progress: Callable[[int, int], object] | None,
-    warn: Callable[[str], object],
+    *,
+    counts: Counts | None = None,
+    round_to: float | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    warn: Callable[[str], object] = lambda _: None,
+    check: Callable[[tuple[int, ...]], object] = lambda _: None,
 ) -> Sanitized:
+    """Publish an open table by a design of it; see `sanitize`.
+
+    `check` is called with how often each output was drawn, before anything is visible.
+    """
     if not made.is_satisfied:
         raise BoundViolated(
             f"{made.chosen.name} does not satisfy {made.release.criterion} for each sensitive "
             "column alone; nothing was written. Use alip, ldp or alpha, which protect each of them."
         )
-    book, files = codebook_of(made, round_to), {} if target is None else _beside(target)
+    book, files = codebook_of(made, round_to), {} if target is None else files_beside(target)
+    if options.recording is not None:
+        recording = replace(options.recording, release_file=files.get("release"))
+        options = replace(options, recording=recording)
     formulas = () if target is None else formulas_in(table, made.encoded, target)
     warnings = (*made.warnings, *formulas, *book.warnings)
     for line in warnings if target is not None else made.warnings:
@@ -226,6 +249,7 @@ def _publish(
         ),
         drafts(_contents(files, made, book, receipt)) as made_files,
     ):
+        check(written.applied.counts)
         release, said = made.release, receipt
         if made_files:  # as they will be there, read from the disk
             release = Release.from_json(made_files[0].temporary)
@@ -257,7 +281,7 @@ def _contents(
     ]
 
 
-def _beside(target: str) -> dict[str, Path]:
+def files_beside(target: str) -> dict[str, Path]:
     """Return the files beside an output."""
     receipt = receipt_path(target)
     stem = receipt.name.removesuffix(".receipt.json")

@@ -1,0 +1,133 @@
+"""``lowlift ledger show``, ``check``, ``export`` and ``withdraw``."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lowlift._cli import options as o
+
+ledger = typer.Typer(help="What was published of whom, and to whom.", no_args_is_help=True)
+
+
+def _path(given: Path | None) -> Path:
+    from lowlift._ledger import default_ledger
+    from lowlift.errors import InvalidInput
+
+    found = given or default_ledger()
+    if found is None:
+        raise InvalidInput("the ledger is off (LOWLIFT_LEDGER=off); name one with --ledger.")
+    return found
+
+
+@ledger.command("show")
+def show(file: o.LedgerFile = None, json: o.Json = False) -> None:
+    """List the publications, the oldest first."""
+    from lowlift._cli import json_data, screens
+    from lowlift.workflow import read_ledger
+
+    path = _path(file)
+    found = read_ledger(path)
+    if json:
+        json_data.print_json(
+            {"ledger": str(path), "publications": [asdict(each) for each in found]}
+        )
+        return
+    head = ("id", "when", "table", "people", "S", "published", "bound", "draws", "to", "state")
+    rows = [
+        (
+            each.id,
+            each.at[:16].replace("T", " "),
+            each.source,
+            each.people or each.id_column or "",
+            ", ".join(each.sensitive),
+            ", ".join((*each.released, *each.kept)),
+            each.criterion,
+            "refines" if each.refines else each.draws,
+            each.recipient,
+            f"{each.state}, unaudited" if each.is_unaudited else each.state,
+        )
+        for each in found
+    ]
+    screens.table(head, rows, f"{path}: {len(found)} publication{'s'[: len(found) != 1]}")
+
+
+@ledger.command("check")
+def check(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TABLE]", help="Also audit what is held of its people, e.g. people.csv."
+        ),
+    ] = None,
+    file: o.LedgerFile = None,
+    people: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose rows these are, e.g. members.")
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="The id column, e.g. pid.")
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A release that is no longer where it was written."),
+    ] = None,
+    engine: o.Engine = None,
+    json: o.Json = False,
+) -> None:
+    """Check that the releases are there; with a table, that what each recipient holds is allowed.
+
+    The bound is that of the last publication to the recipient. Exit code 0: all is so; 1: not.
+    """
+    from lowlift._cli import json_data, screens
+    from lowlift.workflow import check_ledger
+
+    found = check_ledger(
+        _path(file), source, people=people, id=id_column, releases=earlier or (), engine=engine
+    )
+    if json:
+        checks = [asdict(each) for each in found.checks]
+        json_data.print_json({"is_ok": found.is_ok, "checks": checks})
+    else:
+        rows = [("yes" if c.is_ok else "NO", c.name, c.detail) for c in found.checks]
+        screens.table(("so", "what", "detail"), rows)
+    raise typer.Exit(0 if found.is_ok else 1)
+
+
+@ledger.command("export")
+def export(
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="ledger.json or ledger.csv")
+    ],
+    file: o.LedgerFile = None,
+    force: o.Force = False,
+    json: o.Json = False,
+) -> None:
+    """Write the ledger to a JSON or CSV file; no value of the data is in it."""
+    from lowlift._cli import json_data
+    from lowlift.workflow import export_ledger
+    from lowlift.workflow.sanitizing import refuse_existing
+
+    refuse_existing(out, force=force)
+    number = export_ledger(_path(file), out)
+    if json:
+        json_data.print_json({"file": str(out), "publications": number})
+    else:
+        typer.echo(f"Wrote {number} publication{'s'[: number != 1]} to {out}.")
+
+
+@ledger.command("withdraw")
+def withdraw(
+    id: Annotated[str, typer.Argument(metavar="ID", help="From lowlift ledger show.")],  # noqa: A002
+    file: o.LedgerFile = None,
+    json: o.Json = False,
+) -> None:
+    """Declare that a table was never handed out, so that it no longer counts; the entry stays."""
+    from lowlift._cli import json_data
+    from lowlift.workflow import withdraw as run
+
+    found = run(_path(file), id)
+    if json:
+        json_data.print_json(asdict(found))
+    else:
+        typer.echo(f"{found.id} ({found.output}) no longer counts. Delete that table.")
