@@ -18,7 +18,8 @@ from lowlift._mechanisms.least_distortion import least_distortion
 from lowlift._mechanisms.merging import subset_merging
 from lowlift._mechanisms.optimal_merging import optimal_merging
 from lowlift._mechanisms.random_response import random_response
-from lowlift._mechanisms.refining import Refinement, refine
+from lowlift._mechanisms.refinement import Refinement
+from lowlift._mechanisms.refining import refine
 from lowlift._mechanisms.subset_random_response import subset_random_response
 from lowlift._mechanisms.watchdog import watchdog
 from lowlift._partition import Partition

@@ -1,5 +1,6 @@
 """``lowlift ledger show``, ``check``, ``export`` and ``withdraw``."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -34,16 +35,13 @@ def show(file: o.LedgerFile = None, json: o.Json = False) -> None:
             {"ledger": str(path), "publications": [asdict(each) for each in found]}
         )
         return
-    head = ("id", "when", "table", "people", "S", "published", "bound", "draws", "to", "state")
+    head = ("id", "when", "published", "bound", "draws", "to", "state")
     rows = [
         (
             each.id,
-            each.at[:16].replace("T", " "),
-            each.source,
-            each.people or each.id_column or "",
-            ", ".join(each.sensitive),
-            ", ".join((*each.released, *each.kept)),
-            each.criterion,
+            each.at[:10],
+            f"{each.source}: {', '.join((*each.released, *each.kept))}",
+            re.sub(r"\w+=", "", each.criterion),
             "refines" if each.refines else each.draws,
             each.recipient,
             f"{each.state}, unaudited" if each.is_unaudited else each.state,
