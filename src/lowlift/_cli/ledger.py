@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli.ledger_options import LedgerFile
 
 ledger = typer.Typer(help="What was published of whom, and to whom.", no_args_is_help=True)
 
@@ -23,7 +24,7 @@ def _path(given: Path | None) -> Path:
 
 
 @ledger.command("show")
-def show(file: o.LedgerFile = None, json: o.Json = False) -> None:
+def show(file: LedgerFile = None, json: o.Json = False) -> None:
     """List the publications, the oldest first."""
     from lowlift._cli import json_data, screens
     from lowlift.workflow import read_ledger
@@ -59,7 +60,7 @@ def check(
             metavar="[TABLE]", help="Also audit what is held of its people, e.g. people.csv."
         ),
     ] = None,
-    file: o.LedgerFile = None,
+    file: LedgerFile = None,
     people: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose rows these are, e.g. members.")
     ] = None,
@@ -97,7 +98,7 @@ def export(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="ledger.json or ledger.csv")
     ],
-    file: o.LedgerFile = None,
+    file: LedgerFile = None,
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
@@ -116,15 +117,15 @@ def export(
 
 @ledger.command("withdraw")
 def withdraw(
-    id: Annotated[str, typer.Argument(metavar="ID", help="From lowlift ledger show.")],  # noqa: A002
-    file: o.LedgerFile = None,
+    entry: Annotated[str, typer.Argument(metavar="ID", help="From lowlift ledger show.")],
+    file: LedgerFile = None,
     json: o.Json = False,
 ) -> None:
     """Declare that a table was never handed out, so that it no longer counts; the entry stays."""
     from lowlift._cli import json_data
     from lowlift.workflow import withdraw as run
 
-    found = run(_path(file), id)
+    found = run(_path(file), entry)
     if json:
         json_data.print_json(asdict(found))
     else:

@@ -8,6 +8,7 @@ from warnings import catch_warnings, simplefilter
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli.ledger_options import Ledgered
 from lowlift._cli.progress import drawing, searching
 from lowlift._cli.reports import Pages
 from lowlift.errors import LowliftWarning
@@ -183,7 +184,7 @@ def apply(
             "recorded.",
         ),
     ] = False,
-    ledgered: o.Ledgered,
+    ledgered: Ledgered,
     engine: o.Engine = None,
     force: o.Force = False,
     json: o.Json = False,
@@ -235,7 +236,7 @@ def sanitize(
             "--key-file, e.g. last.release.json.",
         ),
     ] = None,
-    ledgered: o.Ledgered,
+    ledgered: Ledgered,
     engine: o.Engine = None,
     output: o.Output,
 ) -> None:
@@ -290,7 +291,7 @@ def refine(
     round_to: o.RoundTo = None,
     time_limit: o.TimeLimit = 60.0,
     draws: o.Draws,
-    ledgered: o.Ledgered,
+    ledgered: Ledgered,
     engine: o.Engine = None,
     output: o.Output,
 ) -> None:

@@ -129,7 +129,8 @@ class Refinement:
                 f"labels and given must have the same length; got {len(asked)} and {len(seen)}."
             )
         try:
-            pairs = [(numbers.get(x, -1), firsts.get(y, -1)) for x, y in zip(asked, seen)]  # noqa: B905
+            both = zip(asked, seen, strict=True)
+            pairs = [(numbers.get(x, -1), firsts.get(y, -1)) for x, y in both]
         except TypeError as error:
             raise InvalidInput("labels must be hashable, as labels of X and of Y are.") from error
         choices = self._choices()
@@ -158,7 +159,14 @@ class Refinement:
                 weights.append(weight)
         return {pair: (outputs, np.cumsum(weights)) for pair, (outputs, weights) in found.items()}
 
-    def apply(self, table: Any, *, id: str, key: bytes, **options: Any) -> Any:  # noqa: A002
+    def apply(
+        self,
+        table: Any,
+        *,
+        id: str,  # noqa: A002 (as in the options of every way to publish)
+        key: bytes,
+        **options: Any,
+    ) -> Any:
         """Return a table with a released row for each row of a table, as `Release.apply` does.
 
         The output of the first release is known from `id` and `key`, by which that one was drawn.

@@ -155,22 +155,22 @@ class _Given:
         found[self.used] = lift * self.first[:, None]
         return found
 
-    def leakage(self, lift_sy: Floats, p_s: Floats) -> Any:  # noqa: ARG002
+    def leakage(self, lift_sy: Floats, _: Floats) -> Any:
         return self.total.leakage(self._lifts(lift_sy), self.joint.p_s)
 
-    def risk(self, lift_sy: Floats, p_s: Floats) -> Any:  # noqa: ARG002
+    def risk(self, lift_sy: Floats, _: Floats) -> Any:
         return self.total.risk(self._lifts(lift_sy), self.joint.p_s)
 
-    def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:  # noqa: ARG002
+    def verdict(self, posterior: Sequence[int], _: Sequence[int]) -> bool:
         every = [0] * self.joint.n_s
         for s, mass in zip(self.used, posterior, strict=True):
             every[s] = mass
         return bool(self.total.verdict(every, self.joint.prior))
 
-    def half_spaces(self, p_s: Floats) -> HalfSpaces:  # noqa: ARG002
+    def half_spaces(self, _: Floats) -> HalfSpaces:
         return self._scaled(self.total.half_spaces(self.joint.p_s))
 
-    def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:  # noqa: ARG002
+    def cut(self, lift_s: Floats, _: Floats) -> HalfSpaces:
         return self._scaled(self.total.cut(self._lifts(lift_s[:, None])[:, 0], self.joint.p_s))
 
     def _scaled(self, spaces: HalfSpaces) -> HalfSpaces:

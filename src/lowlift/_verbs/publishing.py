@@ -9,7 +9,7 @@ from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.tables.schema import OF_CELLS, Schema
 
 if TYPE_CHECKING:  # they load scipy, which most users of `lowlift` do not need
-    from os import PathLike
+    import os
 
     from lowlift._release import Release
     from lowlift.workflow import Recording, Sanitized, TableAudit, TableProfile
@@ -64,7 +64,7 @@ def sanitize(
     time_limit: float = 60.0,
     engine: str | None = None,
     progress: Callable[[Any], object] | None = None,
-    ledger: "str | PathLike[str] | Recording | None" = None,
+    ledger: "str | os.PathLike[str] | Recording | None" = None,
     continues: "Release | None" = None,
 ) -> "Sanitized":
     """Make a table that may be published: count, design, draw and verify.

@@ -91,6 +91,8 @@ def parse_source(source: Any, engine: str | None = None) -> Source:
     """Return where a table is, and so which engine reads it; see `lowlift.tables.open_table`."""
     if engine is not None and engine not in ENGINES:
         raise InvalidInput(f"engine must be duckdb, postgres or spark; got {engine!r}.")
+    if isinstance(source, Source):
+        return source
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
     found = _parse_text(source, engine) if isinstance(source, str) else _parse_frame(source)

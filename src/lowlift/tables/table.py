@@ -16,7 +16,7 @@ from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw
 from lowlift.tables.outputs import Applied, Output
 from lowlift.tables.schema import Origin, Schema
-from lowlift.tables.sources import Files, Frame, SparkTable, parse_source
+from lowlift.tables.sources import Files, SparkTable, parse_source
 
 if TYPE_CHECKING:  # sqlglot and the engines are loaded with the first table
     from concurrent.futures import Future
@@ -71,6 +71,8 @@ class Table:
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self._is_held = False
+        #: Where it is, as `open_table` takes it; None for what cannot be opened again.
+        self.source = engine.source
 
     def __enter__(self) -> Self:
         return self
@@ -81,19 +83,6 @@ class Table:
     def close(self) -> None:
         """Give back connections and temporary files."""
         self._engine.close()
-
-    def reopened(self) -> "Table":
-        """Return the same table opened again: all its columns, whatever is held of it here."""
-        from lowlift.tables.engines import open_engine
-
-        if self._engine.source is None:
-            raise InvalidInput(f"{self.description} cannot be read a second time.")
-        return Table(open_engine(self._engine.source))
-
-    @property
-    def is_frame(self) -> bool:
-        """Whether it is a frame or relation in memory, which has no name."""
-        return isinstance(self._engine.source, Frame)
 
     @property
     def description(self) -> str:

@@ -16,7 +16,8 @@ from lowlift.composition import Together
 from lowlift.criteria import Criterion
 from lowlift.encodings import Encoded, published
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.tables import Table
+from lowlift.tables import Table, open_table
+from lowlift.tables.sources import Frame
 from lowlift.workflow.held import Held, Promise, audit_held
 from lowlift.workflow.keys import subkey_of
 
@@ -93,7 +94,7 @@ def recorded(
     if recording is None:
         yield lambda _: None
         return
-    if table.is_frame and recording.people is None:
+    if isinstance(table.source, Frame) and recording.people is None:
         raise InvalidInput(
             "the people of a frame must have a name, as a frame has none: give people."
         )
@@ -292,7 +293,8 @@ def audit_entries(
     for each in held[:-1]:
         if all(each.sensitive != promise.sensitive for promise in promises):
             promises.append(Promise(each.sensitive, each.encoded.release.criterion))
-    with table.reopened() as again:
+    # All columns are needed, whatever part of the table is held for drawing.
+    with open_table(table.source) as again:
         for promise in promises:
             try:
                 again.check_columns(promise.sensitive)

@@ -25,15 +25,15 @@ def design_refinement(
     """Return the design of a refinement of a release that was designed on a table."""
     if release.origin is None or not release.origin.encoding:
         raise InvalidInput(NO_TABLE, advice="design")
-    made = refine(release, criterion, time_limit=time_limit).release
-    joint, origin = made.joint, made.origin
+    made = published(refine(release, criterion, time_limit=time_limit).release)
+    joint, origin, channel = made.release.joint, made.origin, made.channel
     return Design(
-        made.audit,
-        per_column(joint, made.channel, made.criterion, origin.sensitive),  # type: ignore[union-attr]
-        lift_intervals(joint, made.channel),
-        cautions(joint, origin.sensitive, origin.released),  # type: ignore[union-attr]
+        made.release.audit,
+        per_column(joint, channel, made.release.criterion, origin.sensitive),
+        lift_intervals(joint, channel),
+        cautions(joint, origin.sensitive, origin.released),
         chosen=Chosen("refine", "drawn given the first release"),
-        encoded=published(made),
+        encoded=made,
     )
 
 
