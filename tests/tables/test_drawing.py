@@ -20,6 +20,7 @@ from lowlift.tables import (
     open_table,
     uniform_of,
 )
+from lowlift.tables.layouts import Layout
 
 SUBKEY = bytes(range(32))
 SYMBOLS = ("a", "b", "ö", "", None)
@@ -344,3 +345,31 @@ def test_a_channel_with_wide_weights_and_many_outputs(store):
         opened.apply(draw, Output(target, (codes(channel),), keep=("n",)))
         for y, n in store.read(target):
             assert y == alias_draw(table, "ab".index(xs[n]), uniform_of(SUBKEY, str(n)))
+
+
+def test_pieces_that_were_cut_are_drawn_alike_on_every_engine(store):
+    """Each output is split in three: the same number draws the whole and its part."""
+    channel, rows = channel_of(), 3000
+    before = Layout.of_alias(channel, "")
+    rng = np.random.default_rng(5)
+    weights, parents = np.zeros((len(SYMBOLS), 3 * channel.n_y), np.int64), []
+    for y in range(channel.n_y):
+        for x, whole in zip(*channel.atom(y), strict=True):
+            first = int(rng.integers(1, whole - 1))
+            second = int(rng.integers(0, whole - first))
+            weights[x, 3 * y : 3 * y + 3] = first, second, whole - first - second
+        parents += [y] * 3
+    finer = Channel(weights)
+    after = before.cut(finer, parents)
+    xs = some(SYMBOLS, rows)
+    place = {symbol: x for x, symbol in enumerate(SYMBOLS)}
+    source = store.put({"x": ("text", xs), "n": ("integer", range(rows))})
+    with open_table(source, store.engine) as opened:
+        columns = (opened.column("x"),)
+        draw = Draw(columns, finer, SYMBOLS, id="n", subkey=SUBKEY, layout=after)
+        target = store.target()
+        opened.apply(draw, Output(target, (codes(finer),), keep=("n",)))
+        for y, n in store.read(target):
+            uniform = uniform_of(SUBKEY, str(n))
+            assert y == after.draw(place[xs[n]], uniform)
+            assert parents[y] == before.draw(place[xs[n]], uniform)

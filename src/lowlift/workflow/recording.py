@@ -167,7 +167,12 @@ def _entry(
 def _budgets(criterion: Any) -> str:
     """Return a criterion with its budgets, without the values of S whose beliefs it may bound."""
     values: dict[str, Any] = getattr(criterion, "parameters", dict)()
-    shown = [f"{name}={value!r}" for name, value in values.items() if not isinstance(value, dict)]
+    shown = []
+    for name, value in values.items():
+        if isinstance(value, int | float):
+            shown.append(f"{name}={value!r}")
+        elif hasattr(value, "parameters"):  # a criterion in another
+            shown.append(f"{name}={_budgets(value)}")
     return f"{type(criterion).__name__}({', '.join(shown)})"
 
 
