@@ -231,14 +231,19 @@ class Release:
             )
         return draw(self.channel, indices, seed)
 
-    def refuse_fresh(self) -> None:
-        """Refuse draws that are not made given the outputs of the release that this one refines."""
+    @property
+    def is_function_first(self) -> bool:
+        """Whether x alone tells the output of the release that this one refines, if any."""
         if self.refines is None:
-            return
+            return True
         parents = np.array(self.refines.parents)[self.channel.entry_outputs]
         order = np.argsort(self.channel.members, kind="stable")
-        is_same = np.diff(self.channel.members[order]) > 0
-        if not (is_same | (np.diff(parents[order]) == 0)).all():  # else y1 is a function of x
+        is_next = np.diff(self.channel.members[order]) > 0
+        return bool((is_next | (np.diff(parents[order]) == 0)).all())
+
+    def refuse_fresh(self) -> None:
+        """Refuse draws that are not made given the outputs of the release that this one refines."""
+        if not self.is_function_first:
             raise InvalidInput(
                 "this release refines another and must be drawn given what that one published; a "
                 "fresh draw is a further release. Give the id column and the key that the first "

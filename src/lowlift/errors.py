@@ -31,6 +31,7 @@ ADVICE: Mapping[str, str] = {
     "bins": "Declare them, such as bins={{{column!r}: {example!r}}}; other forms: {forms}.",
     "cells": 'Or publish rows: cells="auto".',
     "design": "Make one with lowlift.workflow.design.",
+    "first": "Pass first, the table that was published first.",
     "held": "Refine what was published (lowlift.refine), publish the same draws again (the same "
     "release, id and key), or publish to another recipient.",
     "https": "Pass certificate and key.",

@@ -26,11 +26,11 @@ def refine(lowlift, *more, epsilon=0.4):
     )
 
 
-KEYED = ("--id", "pid", "--key-file", "draws.key")
+KEYED = ("--id", "pid", "--key-file", "draws.key", "--first", "first.csv")
 
 
 def test_a_refinement_is_published_and_verified(lowlift, published, tmp_path):
-    ran = refine(lowlift, *KEYED, "--first", "first.csv", "--json")
+    ran = refine(lowlift, *KEYED, "--json")
     assert ran.code == 0, ran.err
     data = json.loads(ran.out)
     assert data["is_verified"]
@@ -55,6 +55,8 @@ def test_a_total_below_the_first_is_bad_input(lowlift, published, tmp_path):
 
 def test_without_the_key_nothing_is_drawn(lowlift, published, tmp_path):
     ran = refine(lowlift)
+    assert "Give it with --first" in ran.err
+    ran = refine(lowlift, "--first", "first.csv")
     assert ran.code == 2
     assert "Give the id column and the key that the first was drawn by" in ran.err
     assert not list(tmp_path.glob("second.*"))

@@ -56,6 +56,15 @@ def test_fifty_refinements_of_one_release_each_with_an_exact_verdict(quarter):
         assert second.nmi >= quarter.audit.nmi
 
 
+@pytest.mark.second_lane
+def test_a_chain_of_fifty_refinements_each_with_an_exact_verdict(quarter):
+    found = quarter
+    for k in range(50):
+        found = ll.refine(found, ll.LIP(0.27 + 0.02 * k))
+        assert found.audit.is_satisfied
+    assert found.nmi > 0.9
+
+
 def test_a_refinement_is_refined_again(quarter):
     found, kept = quarter, quarter.audit.nmi
     for total in (0.3, 0.4, 0.6, 0.9):

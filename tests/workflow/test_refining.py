@@ -64,7 +64,9 @@ def test_each_row_gets_an_output_that_refines_its_first_one(people, first, tmp_p
 def test_one_record_draws_what_the_table_draws(people, first, tmp_path):
     target = str(tmp_path / "second.csv")
     options = keyed(keep=("pid",), accept_uncovered=True)
-    made = refine_table(people, first.release, ll.LIP(0.4), target, options)
+    made = refine_table(
+        people, first.release, ll.LIP(0.4), target, options, first=str(tmp_path / "first.csv")
+    )
     codes = dict(zip(column_of(target, "pid"), column_of(target, "code"), strict=True))
     for k in (0, 100, 5000):
         ward = rows_of(COUNTS, DISEASES, WARDS)[k][1]
@@ -75,7 +77,9 @@ def test_one_record_draws_what_the_table_draws(people, first, tmp_path):
 
 
 def test_files_are_written_and_verified(people, first, tmp_path):
-    made = refine_table(people, first.release, ll.LIP(0.4), str(tmp_path / "second.csv"), keyed())
+    where = {"first": str(tmp_path / "first.csv")}
+    target = str(tmp_path / "second.csv")
+    made = refine_table(people, first.release, ll.LIP(0.4), target, keyed(), **where)
     file = tmp_path / "second.release.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert Refinement.from_json(file).refines.first == first.release.fingerprint
@@ -92,12 +96,17 @@ def test_another_key_or_a_fresh_first_table_is_refused(people, first, tmp_path):
             people, first.release, ll.LIP(0.4), str(tmp_path / "b.csv"), other, first=where
         )
     with pytest.raises(InvalidInput, match="must be drawn given what that one published"):
-        refine_table(people, first.release, ll.LIP(0.4), str(tmp_path / "b.csv"), Options())
+        refine_table(
+            people, first.release, ll.LIP(0.4), str(tmp_path / "b.csv"), Options(), first=where
+        )
+    with pytest.raises(InvalidInput, match="how the first table was drawn must be known"):
+        refine_table(people, first.release, ll.LIP(0.4), str(tmp_path / "b.csv"), keyed())
     assert not list(tmp_path.glob("b.*"))
 
 
 def test_a_damaged_layout_is_refused(people, first, tmp_path):
-    refine_table(people, first.release, ll.LIP(0.4), str(tmp_path / "second.csv"), keyed())
+    target, where = str(tmp_path / "second.csv"), str(tmp_path / "first.csv")
+    refine_table(people, first.release, ll.LIP(0.4), target, keyed(), first=where)
     file = tmp_path / "second.release.json"
     saved = json.loads(file.read_text())
     saved["draws"]["pieces"][0][0][1] ^= 1

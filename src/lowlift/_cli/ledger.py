@@ -10,6 +10,9 @@ import typer
 from lowlift._cli import options as o
 from lowlift._cli.ledger_options import LedgerFile
 
+#: Columns that are named in a list of publications.
+_MOST_NAMES = 4
+
 ledger = typer.Typer(help="What was published of whom, and to whom.", no_args_is_help=True)
 
 
@@ -21,6 +24,10 @@ def _path(given: Path | None) -> Path:
     if found is None:
         raise InvalidInput("the ledger is off (LOWLIFT_LEDGER=off); name one with --ledger.")
     return found
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} columns"
 
 
 @ledger.command("show")
@@ -41,7 +48,7 @@ def show(file: LedgerFile = None, json: o.Json = False) -> None:
         (
             each.id,
             each.at[:10],
-            f"{each.source}: {', '.join((*each.released, *each.kept))}",
+            f"{each.source}: {_few((*each.released, *each.kept))}",
             re.sub(r"\w+=", "", each.criterion),
             "refines" if each.refines else each.draws,
             each.recipient,

@@ -7,6 +7,7 @@ ADVICE: Mapping[str, str] = {
     "bins": "Add them with --bin, such as --bin {column}={example}; other forms: {forms}.",
     "cells": "Or publish rows: --cells auto.",
     "design": "Make one with lowlift design.",
+    "first": "Give it with --first, such as --first safe.csv.",
     "held": "Refine what was published (lowlift refine), publish the same draws again (the same "
     "release, --id and --key-file), or publish --to another recipient; what was never handed out: "
     "lowlift ledger withdraw.",

@@ -11,6 +11,7 @@ ADVICE: Mapping[str, str] = {
     "bins": "Write them under its name, such as {example}; other forms: {forms}.",
     "cells": "Or publish rows by the command line: lowlift sanitize --cells auto.",
     "design": "Design one on a table first.",
+    "first": "Refine by the command line.",
     "held": "Refine what was published by the command line (lowlift refine), or leave it at that; "
     "what was never handed out: lowlift ledger withdraw.",
     "https": "Start the web app with both a certificate and its key.",

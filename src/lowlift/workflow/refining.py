@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from lowlift._ledger import Ledger
 from lowlift._mechanisms.refining import refine
 from lowlift._release import Release
 from lowlift.confidence import lift_intervals
@@ -67,7 +68,8 @@ def refine_table(
         draws nothing (it merges values).
     first
         The table that was published first. Its outputs are counted and compared with those that the
-        key draws now: a table that was drawn by another key, or freshly, is refused.
+        key draws now: a table that was drawn by another key, or freshly, is refused. It may be left
+        out where the ledger knows of that publication, or where the first release draws nothing.
 
     Raises
     ------
@@ -84,6 +86,8 @@ def refine_table(
     made = design_refinement(release, criterion, time_limit=time_limit)
     refines = made.release.refines
     counted = None if first is None else _counts(first, release, engine)
+    if first is None and not made.release.is_function_first:
+        _refuse_unknown(made.release, options)
 
     def check(drawn: tuple[int, ...]) -> None:
         if counted is None or refines is None:
@@ -103,6 +107,21 @@ def refine_table(
         return publish_table(
             table, made, target, options, round_to=round_to, progress=progress, check=check
         )
+
+
+def _refuse_unknown(made: Release, options: Options) -> None:
+    """Refuse a first table that neither its rows nor a ledger tell the draws of."""
+    before = made.refines and made.refines.first
+    known = options.recording and Ledger(options.recording.ledger)
+    if known:
+        with known as ledger:
+            if any(entry.is_held and entry.release == before for entry in ledger.entries()):
+                return
+    raise InvalidInput(
+        "how the first table was drawn must be known; no ledger has it, and the table was not "
+        "given. Nothing was written.",
+        advice="first",
+    )
 
 
 def _counts(first: Any, release: Release, engine: str | None) -> list[int]:
