@@ -9,7 +9,7 @@ import lowlift as ll
 from lowlift import BoundViolated, InvalidInput, Refinement, Release
 from lowlift.tables import uniform_of
 from lowlift.tables.layouts import Layout
-from lowlift.workflow import Asked, Options, refine_table, sanitize, verify
+from lowlift.workflow import Asked, Options, audit_releases, refine_table, sanitize, verify
 from lowlift.workflow.keys import subkey_of
 from people import COUNTS, DISEASES, WARDS, column_of, rows_of, write_people
 
@@ -140,3 +140,17 @@ def test_other_encodings_are_refined_too(people, tmp_path, encoding):
     target = str(tmp_path / "second.csv")
     made = refine_table(people, first.release, ll.LIP(0.4), target, keyed(), first=where)
     assert made.verification.is_ok
+
+
+def test_a_release_and_what_refines_it_are_audited_as_what_they_are(first, people, tmp_path):
+    second = ll.refine(first.release, ll.LIP(0.4))
+    files = [str(tmp_path / "first.release.json"), str(tmp_path / "second.json")]
+    second.to_json(files[1])
+    releases, found = audit_releases(files)
+    assert len(releases) == 1
+    assert found.is_satisfied
+    assert found.nmi == pytest.approx(second.nmi, rel=1e-12)
+    other = str(tmp_path / "other.json")
+    ll.refine(first.release, ll.LIP(0.5)).to_json(other)
+    with pytest.raises(InvalidInput, match="drawn by the same numbers are not independent"):
+        audit_releases([*files, other])

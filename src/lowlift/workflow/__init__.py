@@ -4,7 +4,7 @@ from lowlift._receipts import Receipt, read_receipt
 from lowlift.report import Point
 from lowlift.tables import Spec
 from lowlift.workflow.applying import Options, apply
-from lowlift.workflow.checking import Check, Verification, audit_releases, verify
+from lowlift.workflow.checking import Check, Verification, verify
 from lowlift.workflow.choices import CRITERIA, MECHANISMS, criterion_of
 from lowlift.workflow.columns import Asked, Found, columns_of, count_table
 from lowlift.workflow.curves import (
@@ -23,6 +23,7 @@ from lowlift.workflow.designing import (
     guesses,
 )
 from lowlift.workflow.estimating import TableEstimate, estimate_groups, estimate_table
+from lowlift.workflow.held import audit_releases
 from lowlift.workflow.keys import new_key, read_key
 from lowlift.workflow.ledgers import check_ledger, export_ledger, read_ledger, withdraw
 from lowlift.workflow.profiles import ColumnProfile, TableProfile, publishable

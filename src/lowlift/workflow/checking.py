@@ -10,7 +10,6 @@ from lowlift._labels import number_of
 from lowlift._logs import logged
 from lowlift._receipts import Receipt, read_receipt, receipt_path
 from lowlift._release import Release
-from lowlift.composition import Together, audit_together
 from lowlift.encodings import Encoded, is_deterministic
 from lowlift.encodings import published as published_form
 from lowlift.errors import InvalidInput
@@ -345,51 +344,3 @@ def _possible(encoded: Encoded, counts: Sequence[int]) -> Check:
     found = estimate(encoded.channel, list(counts), 1 - _UNLIKELY)
     words = "published from another table than designed on; some P(X) explains it"
     return Check("frequencies fit the channel", found.is_consistent, words)
-
-
-def audit_releases(files: Sequence[str]) -> tuple[list[Release], Together]:
-    """Return the verdict on several releases of the same table, drawn independently.
-
-    Raises
-    ------
-    InvalidInput
-        When they are not of the same table and columns, or have different criteria.
-    """
-    if len(files) < 2:
-        raise InvalidInput("name two or more releases to audit together.")
-    releases = [Release.from_json(file) for file in files]
-    first = releases[0].joint
-    for file, release in zip(files[1:], releases[1:], strict=True):
-        if not _is_same_table(release, releases[0]):
-            if release.origin is not None and release.origin.cells is not None:
-                raise InvalidInput(
-                    f"{Path(file).name} publishes rows from cells of its own, so that no verdict "
-                    f"on it together with {Path(files[0]).name} is possible. Publish once, with "
-                    "all columns."
-                )
-            raise InvalidInput(
-                f"{Path(file).name} must be of the table and columns of {Path(files[0]).name}; "
-                "it is not. Releases of other columns can be audited together only on the table: "
-                "release all columns at once."
-            )
-        if release.criterion != releases[0].criterion:
-            raise InvalidInput(
-                f"{Path(file).name} has another criterion than {Path(files[0]).name}; the verdict "
-                "is on one bound. Design both for the bound that shall hold together."
-            )
-    channels = [
-        release.channel if release.origin is None else published_form(release).channel
-        for release in releases
-    ]
-    return releases, audit_together(first, channels, releases[0].criterion)
-
-
-def _is_same_table(one: Release, other: Release) -> bool:
-    """Tell whether two releases have the same columns of the same table: not only equal counts."""
-    joints = one.joint, other.joint
-    if joints[0].labels != joints[1].labels or (joints[0].masses != joints[1].masses).any():
-        return False
-    first, second = one.origin, other.origin
-    if first is None or second is None:
-        return first is second
-    return replace(first, encoding="", source="") == replace(second, encoding="", source="")

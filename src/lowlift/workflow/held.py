@@ -1,16 +1,19 @@
-"""The audit of several publications of the same people together, across columns, on their rows."""
+"""The audit of several publications together: on rows, across columns; and of release files."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from lowlift._arrays import Ints
 from lowlift._channel import Channel
 from lowlift._joint import Joint, Label
+from lowlift._release import Release
 from lowlift.composition import Together, audit_together
 from lowlift.criteria import Criterion, criterion_on
-from lowlift.encodings import Encoded
+from lowlift.encodings import Encoded, published
+from lowlift.errors import InvalidInput
 from lowlift.tables import Column, Counts, Each, Table
 from lowlift.tables.alias import UNIFORM_BITS
 from lowlift.tables.layouts import Layout, overlaps
@@ -174,3 +177,68 @@ def _by_output(
     labels = tuple(range(len(found)))
     parts = members[order], weights[order], denominator, labels
     return Channel.from_entries(joint, sizes, *parts)
+
+
+def audit_releases(files: Sequence[str]) -> tuple[list[Release], Together]:
+    """Return the verdict on several releases of the same table, drawn independently.
+
+    A release that another one refines is part of what that one says, and is left out.
+
+    Raises
+    ------
+    InvalidInput
+        When they are not of the same table and columns, have different criteria, or are drawn by
+        the same numbers, so that they are not independent.
+    """
+    if len(files) < 2:
+        raise InvalidInput("name two or more releases to audit together.")
+    found = {file: Release.from_json(file) for file in files}
+    within = _refined(found.values())
+    files = [file for file in files if found[file].fingerprint not in within]
+    releases = [found[file] for file in files]
+    scopes = [release.draws.scope for release in releases if release.draws is not None]
+    if len(set(scopes)) < len(scopes):
+        raise InvalidInput(
+            "releases that are drawn by the same numbers are not independent; two of these are. "
+            "Audit them on their table, by the ledger that knows their keys."
+        )
+    first = releases[0].joint
+    for file, release in zip(files[1:], releases[1:], strict=True):
+        if not _is_same_table(release, releases[0]):
+            if release.origin is not None and release.origin.cells is not None:
+                raise InvalidInput(
+                    f"{Path(file).name} publishes rows from cells of its own, so that no verdict "
+                    f"on it together with {Path(files[0]).name} is possible. Publish once, with "
+                    "all columns."
+                )
+            raise InvalidInput(
+                f"{Path(file).name} must be of the table and columns of {Path(files[0]).name}; "
+                "it is not. Releases of other columns can be audited together only on the table: "
+                "a ledger does it when they are published; or release all columns at once."
+            )
+        if release.criterion != releases[0].criterion:
+            raise InvalidInput(
+                f"{Path(file).name} has another criterion than {Path(files[0]).name}; the verdict "
+                "is on one bound. Design both for the bound that shall hold together."
+            )
+    channels = [
+        release.channel if release.origin is None else published(release).channel
+        for release in releases
+    ]
+    return releases, audit_together(first, channels, releases[0].criterion)
+
+
+def _is_same_table(one: Release, other: Release) -> bool:
+    """Tell whether two releases have the same columns of the same table: not only equal counts."""
+    joints = one.joint, other.joint
+    if joints[0].labels != joints[1].labels or (joints[0].masses != joints[1].masses).any():
+        return False
+    first, second = one.origin, other.origin
+    if first is None or second is None:
+        return first is second
+    return replace(first, encoding="", source="") == replace(second, encoding="", source="")
+
+
+def _refined(releases: Iterable[Release]) -> set[str]:
+    """Return the fingerprints of the releases that others refine."""
+    return {release.refines.first for release in releases if release.refines is not None}
