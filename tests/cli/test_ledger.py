@@ -145,3 +145,14 @@ def test_bad_ledgers_end_in_one_line(lowlift, sanitize, own, tmp_path):
     ran = sanitize("a.csv", "--ledger", "bad.sqlite")
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert not Path("a.csv").exists()
+
+
+def test_a_setting_turns_the_ledger_off_and_on(lowlift, sanitize, own):
+    assert lowlift("ledger", "off").out == "Your ledger is off.\n"
+    assert sanitize("a.csv").code == 0
+    assert sanitize("b.csv").code == 0
+    assert not own.exists()
+    assert "the ledger is off" in lowlift("ledger", "show").err
+    assert json.loads(lowlift("ledger", "on", "--json").out)["is_on"]
+    assert sanitize("c.csv").code == 0
+    assert sanitize("d.csv").code == 1

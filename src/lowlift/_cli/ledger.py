@@ -1,4 +1,4 @@
-"""``lowlift ledger show``, ``check``, ``export`` and ``withdraw``."""
+"""``lowlift ledger show``, ``check``, ``export``, ``withdraw``, ``off`` and ``on``."""
 
 import re
 from dataclasses import asdict
@@ -22,7 +22,7 @@ def _path(given: Path | None) -> Path:
 
     found = given or default_ledger()
     if found is None:
-        raise InvalidInput("the ledger is off (LOWLIFT_LEDGER=off); name one with --ledger.")
+        raise InvalidInput("the ledger is off; name one with --ledger.")
     return found
 
 
@@ -137,3 +137,26 @@ def withdraw(
         json_data.print_json(asdict(found))
     else:
         typer.echo(f"{found.id} ({found.output}) no longer counts. Delete that table.")
+
+
+@ledger.command("off")
+def off(json: o.Json = False) -> None:
+    """Turn your ledger off for good: commands ask and tell none, unless --ledger names one."""
+    _switch(json, is_on=False)
+
+
+@ledger.command("on")
+def on(json: o.Json = False) -> None:
+    """Turn your ledger on again; what was published meanwhile is not in it."""
+    _switch(json, is_on=True)
+
+
+def _switch(json: bool, *, is_on: bool) -> None:
+    from lowlift._cli import json_data
+    from lowlift._ledger import switch
+
+    setting = switch(is_on=is_on)
+    if json:
+        json_data.print_json({"is_on": is_on, "setting": str(setting)})
+    else:
+        typer.echo(f"Your ledger is {'on' if is_on else 'off'}.")

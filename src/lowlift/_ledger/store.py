@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import NoReturn, Self
 
-from lowlift._files import place
+from lowlift._files import place, write_text
 from lowlift._ledger.entries import FAILED, PENDING, PUBLISHED, WITHDRAWN, Entry
 from lowlift._temporary import temporary_beside
 from lowlift.errors import InvalidInput
@@ -27,19 +27,41 @@ _PATIENCE = 10.0
 _NUMBERS = {"rows", "is_unaudited"}
 #: The variable that names the ledger; "off" for none.
 VARIABLE = "LOWLIFT_LEDGER"
+#: The file in the data folder that says that the ledger is off.
+_OFF = "ledger.off"
 
 
 def default_ledger() -> Path | None:
-    """Return the ledger of this user, by LOWLIFT_LEDGER or XDG_DATA_HOME; None when it is off."""
+    """Return the ledger of this user, by LOWLIFT_LEDGER or XDG_DATA_HOME; None when it is off.
+
+    It is off by LOWLIFT_LEDGER=off, or by the setting that `switch` writes.
+    """
     given = os.environ.get(VARIABLE, "")
     if given == "off":
         return None
     if given:
         return Path(given)
+    folder = _folder()
+    return None if (folder / _OFF).exists() else folder / "ledger.sqlite"
+
+
+def switch(*, is_on: bool) -> Path:
+    """Turn the ledger of this user on or off for good; return the file of the setting."""
+    setting = _folder() / _OFF
+    if is_on:
+        setting.unlink(missing_ok=True)
+    else:
+        setting.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_text(setting, "The ledger is off: lowlift ledger on.\n", is_private=True)
+    return setting
+
+
+def _folder() -> Path:
+    """Return this user's data folder for lowlift."""
     data = Path(os.environ.get("XDG_DATA_HOME", ""))
     if not data.is_absolute():
         data = Path.home() / ".local" / "share"
-    return data / "lowlift" / "ledger.sqlite"
+    return data / "lowlift"
 
 
 class Ledger:
