@@ -35,7 +35,7 @@ nitpick_ignore_regex = [
     ("py:class", r"contextlib\..*"),
     (
         "py:class",
-        "(ndarray|float64|int64|bool_?|str_|object_|uint64|void|Floats|Ints|Bools|Label|Seed|Progress|Mechanism|Engine|Target|Profiling|lowlift.workflow.transaction.Content|lowlift._distortion.proof.Proof|lowlift.tables.cells.CellBins)",
+        "(ndarray|float64|int64|bool_?|str_|object_|uint64|void|Floats|Ints|Bools|Label|Seed|Progress|Mechanism|Engine|Target|Profiling|lowlift.workflow.transaction.Content|lowlift._distortion.proof.Proof|lowlift.tables.cells.CellBins|lowlift._verbs.published._Groups)",
     ),
     ("py:obj", r"[a-z_]\w*"),
 ]

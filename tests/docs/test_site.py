@@ -26,7 +26,6 @@ MODULES = [
     "lowlift.errors",
     "lowlift.estimation",
     "lowlift.figures",
-    "lowlift._guarantees",
     "lowlift.measures",
     "lowlift.paper",
     "lowlift.records",
