@@ -45,7 +45,7 @@ def test_commands_ask_and_tell_the_ledger_of_the_user(lowlift, sanitize, own):
     )
     ran = sanitize("b.csv")
     assert (ran.code, ran.err.count("\n")) == (1, 1)
-    assert "together with 1 earlier publication(s) of the same people" in ran.err
+    assert "together with 1 earlier publication of the same people" in ran.err
     assert "lowlift refine" in ran.err
     assert not Path("b.csv").exists()
     assert own.exists()

@@ -9,6 +9,7 @@ import typer
 
 from lowlift._cli import options as o
 from lowlift._cli.ledger_options import LedgerFile
+from lowlift._rounding import ceiling
 
 #: Columns that are named in a list of publications.
 _MOST_NAMES = 4
@@ -34,6 +35,7 @@ def _few(names: tuple[str, ...]) -> str:
 def show(file: LedgerFile = None, json: o.Json = False) -> None:
     """List the publications, the oldest first."""
     from lowlift._cli import json_data, screens
+    from lowlift._wording import counted
     from lowlift.workflow import read_ledger
 
     path = _path(file)
@@ -49,14 +51,20 @@ def show(file: LedgerFile = None, json: o.Json = False) -> None:
             each.id,
             each.at[:10],
             f"{each.source}: {_few((*each.released, *each.kept))}",
-            re.sub(r"\w+=", "", each.criterion),
+            re.sub(r"\d+\.\d+", _shortened, re.sub(r"\w+=", "", each.criterion)),
             "refines" if each.refines else each.draws,
             each.recipient,
             f"{each.state}, unaudited" if each.is_unaudited else each.state,
         )
         for each in found
     ]
-    screens.table(head, rows, f"{path}: {len(found)} publication{'s'[: len(found) != 1]}")
+    screens.table(
+        head, rows, f"{path}: {counted(len(found), 'publication')}", whole=set(head) - {"published"}
+    )
+
+
+def _shortened(number: re.Match[str]) -> str:
+    return ceiling(float(number[0]))
 
 
 @ledger.command("check")

@@ -1,7 +1,7 @@
 """What commands print: a few lines and tables."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -36,8 +36,13 @@ def warn(lines: Iterable[str]) -> None:
         typer.echo(f"Warning: {line}")
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
-    """Print a table; numbers to the right."""
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    title: str = "",
+    whole: Collection[str] = (),
+) -> None:
+    """Print a table; numbers to the right, and the columns named in `whole` never wrapped."""
     from rich import box
     from rich.console import Console
     from rich.markup import escape
@@ -47,7 +52,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -
     rows = [tuple(row) for row in rows]
     for k, name in enumerate(head):
         is_number = bool(rows) and all(_is_number(row[k]) for row in rows)
-        grid.add_column(name, justify="right" if is_number else "left", overflow="fold")
+        side = "right" if is_number else "left"
+        grid.add_column(name, justify=side, overflow="fold", no_wrap=name in whole)
     for row in rows:
         grid.add_row(*(escape(cell) for cell in row))
     Console(highlight=False).print(grid)

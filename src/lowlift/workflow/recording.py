@@ -12,6 +12,7 @@ from lowlift._ledger import EVERYBODY, Entry, Ledger, is_same
 from lowlift._receipts import Receipt, receipt_path
 from lowlift._release import Release
 from lowlift._version import __version__
+from lowlift._wording import counted
 from lowlift.composition import Together
 from lowlift.criteria import Criterion
 from lowlift.encodings import Encoded, published
@@ -215,9 +216,10 @@ def _ask(
             audit_entries(table, entries, new, total, recording.releases)
         except Unaudited as reason:
             if not recording.accept_unaudited:
+                before = counted(len(group), "earlier publication")
                 raise BoundViolated(
-                    f"{len(group)} earlier publication(s) of the same people must be audited "
-                    f"together with this one, which cannot be done: {reason} Nothing was written.",
+                    f"{before} of the same people must be audited together with this one, which "
+                    f"cannot be done: {reason} Nothing was written.",
                     advice="unaudited",
                 ) from None
             return True
@@ -312,9 +314,10 @@ def audit_entries(
 
 def _refuse_together(found: Together, promise: Promise, n_before: int) -> NoReturn:
     names = ", ".join(repr(column.name) for column in promise.sensitive)
+    before = counted(n_before, "earlier publication")
     raise BoundViolated(
-        f"together with {n_before} earlier publication(s) of the same people this one does not "
-        f"satisfy {_budgets(found.criterion)} for {names}: {found.violations:,} of "
+        f"together with {before} of the same people this one does not satisfy "
+        f"{_budgets(found.criterion)} for {names}: {found.violations:,} of "
         f"{found.n_outputs:,} joint outputs break it (leakage {found.leakage.lower:.4f} below, "
         f"{found.leakage.upper:.4f} above). Nothing was written.",
         advice="held",
