@@ -52,8 +52,12 @@ def table(
     rows = [tuple(row) for row in rows]
     for k, name in enumerate(head):
         is_number = bool(rows) and all(_is_number(row[k]) for row in rows)
-        side = "right" if is_number else "left"
-        grid.add_column(name, justify=side, overflow="fold", no_wrap=name in whole)
+        grid.add_column(
+            name,
+            justify="right" if is_number else "left",
+            overflow="fold",
+            no_wrap=name in whole,
+        )
     for row in rows:
         grid.add_row(*(escape(cell) for cell in row))
     Console(highlight=False).print(grid)

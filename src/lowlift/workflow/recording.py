@@ -216,9 +216,9 @@ def _ask(
             audit_entries(table, entries, new, total, recording.releases)
         except Unaudited as reason:
             if not recording.accept_unaudited:
-                before = counted(len(group), "earlier publication")
+                earlier = counted(len(group), "earlier publication")
                 raise BoundViolated(
-                    f"{before} of the same people must be audited together with this one, which "
+                    f"{earlier} of the same people must be audited together with this one, which "
                     f"cannot be done: {reason} Nothing was written.",
                     advice="unaudited",
                 ) from None
