@@ -32,6 +32,7 @@ CRITERIA = {
     "Chi2Lift": ll.Chi2Lift(float("inf"), 0.3),
     "AlphaLift": ll.AlphaLift(2.0, 0.3, 0.3),
     "AtMost": ll.AtMost({"cholera": 0.3}, 2),
+    "Population": ll.Population(ll.LIP(0.5), 0.9),
 }
 ASKED = Asked(("disease",), ("ward",))
 
@@ -282,7 +283,10 @@ def test_the_schemas_have_the_keys_that_the_code_writes(people, tmp_path):
     assert set(CRITERIA) == set(_BY_NAME)
     expected = {name: set(to_dict(criterion)) for name, criterion in CRITERIA.items()}
     for name in ("release", "codebook"):
-        assert variants(schemas.load(name)["$defs"]["criterion"], "name") == expected
+        plain, population = schemas.load(name)["$defs"]["criterion"]["anyOf"]
+        assert plain == {"$ref": "#/$defs/plain_criterion"}
+        parts = schemas.load(name)["$defs"]["plain_criterion"]["anyOf"] + [population]
+        assert variants({"anyOf": parts}, "name") == expected
 
 
 def test_definitions_in_two_schemas_are_the_same():

@@ -184,6 +184,13 @@ class BuiltIn(ABC):
         return within, beyond
 
 
+def plain_criterion(criterion: Criterion) -> Criterion:
+    """Return what a criterion bounds: of one for the population, the criterion inside."""
+    return (
+        getattr(criterion, "criterion", criterion) if isinstance(criterion, BuiltIn) else criterion
+    )
+
+
 def epsilon_of(criterion: Criterion) -> float:
     """Return the whole budget in nats: both sides of a criterion that has two.
 
@@ -195,6 +202,7 @@ def epsilon_of(criterion: Criterion) -> float:
     >>> epsilon_of(ALIP(0.5, 1.0)), epsilon_of(LIP(0.5)), epsilon_of(MaxLift(2.0))
     (1.5, 0.5, 2.0)
     """
+    criterion = plain_criterion(criterion)
     if isinstance(criterion, BuiltIn) and "epsilon" in criterion.parameters():
         return criterion.parameters()["epsilon"]
     if isinstance(criterion, BuiltIn) and "beliefs" in criterion.parameters():
@@ -211,6 +219,7 @@ def split_of(criterion: Criterion) -> float:
     >>> split_of(ALIP(0.5, 1.5)), split_of(LIP(0.5))
     (0.25, nan)
     """
+    criterion = plain_criterion(criterion)
     if isinstance(criterion, BuiltIn) and {"epsilon", "beliefs"} & set(criterion.parameters()):
         return math.nan
     sides = criterion.lower, criterion.upper
