@@ -37,8 +37,11 @@ def _plain(value: Any) -> Any:
 
 def audit_data(audit: "Audit") -> dict[str, Any]:
     """Return an audit's numbers."""
+    confidence = getattr(audit.criterion, "confidence", None)
     return {
         "criterion": str(audit.criterion),
+        "for": "table" if confidence is None else "population",
+        "confidence": confidence,
         "is_satisfied": audit.is_satisfied,
         "violations": len(audit.violations),
         "outputs": audit.channel.n_y,

@@ -95,7 +95,7 @@ def _sample(intervals: "LiftIntervals", audit: "Audit", *, is_rows: bool = False
     """Print what to know if the table is a sample."""
     from lowlift.report import limits
 
-    typer.echo(limits.sample_note(intervals))
+    typer.echo(limits.promise_note(audit.criterion, intervals))
     if intervals.zero_cells:
         typer.echo(limits.never_together(intervals.zero_cells, is_rows=is_rows))
     warn(sample_warnings(intervals, audit))

@@ -2,14 +2,17 @@
 
 from typing import TYPE_CHECKING
 
+from lowlift._guarantees import for_whom
 from lowlift._receipts import Receipt
 from lowlift._rounding import ceiling, floor
 from lowlift._wording import capital, counted, joined
+from lowlift.criteria import Population
 from lowlift.report.records import Limit
 
 if TYPE_CHECKING:
     from lowlift._audit import Audit
     from lowlift.confidence import LiftIntervals
+    from lowlift.criteria import Criterion
     from lowlift.report.report import Report
 
 ADVERSARY = (
@@ -55,6 +58,10 @@ _SAMPLE = Limit(
     "The bound is exact for the table it was designed on. If that table is a sample of a larger "
     "population, its counts are estimates of the population's.",
 )
+_VALUES = (
+    "That holds for a random sample, and for people whose released values are among those of the "
+    "table."
+)
 WHOSE_ROW = Limit(
     "Re-identification",
     "Whose row it is: a published row is a row of the table, drawn by chance. The bound limits "
@@ -91,10 +98,14 @@ def _never(*, is_rows: bool) -> list[Limit]:
     ]
 
 
-def public_limits(publication: Receipt | None, *, is_rows: bool = False) -> tuple[Limit, ...]:
+def public_limits(
+    criterion: "Criterion", publication: Receipt | None, *, is_rows: bool = False
+) -> tuple[Limit, ...]:
     """Return what is not promised, without any number of the table."""
+    is_sample = isinstance(criterion, Population)
+    whom = _population(criterion) if is_sample else _SAMPLE
     found = _of_publication(publication, is_public=True)
-    return (*found, *([WHOSE_ROW] if is_rows else []), _SAMPLE, *_never(is_rows=is_rows))
+    return (*found, *([WHOSE_ROW] if is_rows else []), whom, *_never(is_rows=is_rows))
 
 
 def _of_publication(publication: Receipt | None, is_public: bool = False) -> list[Limit]:
@@ -137,8 +148,17 @@ def sample_note(intervals: "LiftIntervals") -> str:
     )
 
 
+def promise_note(criterion: "Criterion", intervals: "LiftIntervals") -> str:
+    """Return for whom the bound is: the population with a confidence, or this table."""
+    if isinstance(criterion, Population):
+        return f"The bound is {for_whom(criterion)}. {_VALUES}"
+    return f"The bound is {for_whom(criterion)}. {sample_note(intervals)}"
+
+
 def is_too_small(intervals: "LiftIntervals", audit: "Audit") -> bool:
     """Return whether a bound that holds would not be supported by the table as a sample."""
+    if isinstance(audit.criterion, Population):  # the audit itself is of the population
+        return False
     return audit.is_satisfied and intervals.supports(audit.criterion) is False
 
 
@@ -157,7 +177,13 @@ def never_together(cells: int, *, is_rows: bool = False) -> str:
     )
 
 
+def _population(criterion: "Criterion") -> Limit:
+    return Limit(_SAMPLE.name, f"The bound is {for_whom(criterion)}. {_VALUES}")
+
+
 def _sample(report: "Report") -> Limit:
+    if isinstance(report.subject.criterion, Population):
+        return _population(report.subject.criterion)
     if report.intervals is None:
         return _SAMPLE
     text = sample_note(report.intervals)
