@@ -146,7 +146,9 @@ def region_of(counts: npt.NDArray[Any], criterion: BuiltIn, confidence: float) -
         return Region(tuple(_ratio_rows(table, criterion.epsilon, error)), n_x)
     sets = _sets(criterion, n_s)
     disc_error = (1 - _PRIOR_SHARE) * error / (2 * len(sets) * n_x)
-    prior_error = _PRIOR_SHARE * error / (2 * len(sets))
+    # A bound on lifts needs the smallest P(s) of each s, others both ends of each set's.
+    needs_both = isinstance(criterion, L1Lift | Chi2Lift | AtMost)
+    prior_error = _PRIOR_SHARE * error / (2 * len(sets) if needs_both else n_s)
     found: list[Row] = []
     for chosen in sets:
         inside = table[list(chosen)].sum(axis=0)
@@ -213,20 +215,17 @@ def _rows_of_set(
         yield from _lift_rows(discs, prior, _power(upper))
     if not math.isinf(criterion.lower):
         factor = _power(-criterion.lower)
-        for end in prior:
-            a, b = _coefficients(factor, end)
-            yield discs.turned(a, b, 1 - factor.high)
+        yield discs.turned(*_coefficients(factor, prior.low), 1 - factor.high)
 
 
 def _lift_rows(discs: Discs, prior: Between, factor: Between) -> Iterator[Row]:
-    """Yield ``P(T|y) <= factor P(T)``: affine in P(T), so the ends of its interval are enough.
+    """Yield ``P(T|y) <= factor P(T)``; where factor P(T) is 1 or more, it bounds nothing.
 
-    Where factor P(T) is 1 or more, it bounds nothing.
+    It reads ``P(y|T) / P(y|not T) <= factor (1 - pi) / (1 - factor pi)``, which is least at the
+    smallest pi; the lower side, ``>=`` with a factor below 1, is largest there.
     """
-    for end in prior:
-        if factor.low * end < 1:
-            a, b = _coefficients(factor, end)
-            yield discs.row(a, b, factor.low - 1)
+    if factor.low * prior.low < 1:
+        yield discs.row(*_coefficients(factor, prior.low), factor.low - 1)
 
 
 def _coefficients(factor: Between, prior: Fraction) -> tuple[Between, Between]:
