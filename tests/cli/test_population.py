@@ -29,7 +29,10 @@ def test_the_screen_says_whom_the_bound_is_for(lowlift, people):
     assert table.code == 0
     assert "The bound is for this table: its rows are everybody." in table.out
     whole = lowlift("audit", people, *COLUMNS, "--at-most", "1.4", "--for", "population")
-    assert whole.code == 1  # the sample is too small for that
+    assert whole.code == 1
+    assert "these rows do not support the bound for the population. About " in whole.out
+    assert "rows with the same shares would." in whole.out
+    assert "too small to support the bound. About " in table.out
     wide = lowlift("audit", people, *COLUMNS, "--at-most", "2.2", "--for", "population")
     assert wide.code == 0
     assert "random sample of, with confidence 0.95" in wide.out

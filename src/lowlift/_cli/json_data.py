@@ -63,9 +63,14 @@ def interval_data(intervals: "LiftIntervals") -> dict[str, Any]:
 
 def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
     """Return what to know if the table is a sample; printed, and in what ``--json`` prints."""
+    from lowlift.criteria import Population
     from lowlift.report import limits
 
-    return [limits.TOO_SMALL] if limits.is_too_small(intervals, audit) else []
+    if limits.is_too_small(intervals, audit):
+        return [f"{limits.TOO_SMALL} {limits.needed_rows(audit)}".rstrip()]
+    if isinstance(audit.criterion, Population) and not audit.is_satisfied:
+        return [f"{limits.UNSUPPORTED} {limits.needed_rows(audit)}".rstrip()]
+    return []
 
 
 def design_data(made: "Design") -> dict[str, Any]:

@@ -44,15 +44,16 @@ def radius(error: float) -> float:
     return high * (1 + 1e-9)
 
 
-def upper_limits(hits: Floats, draws: float, level: float) -> Floats:
+def upper_limits(hits: Floats, draws: float, level: float | Floats) -> Floats:
     """Return limits that a binomial probability exceeds at most `level` of the time, each.
 
     Parameters
     ----------
     hits
-        Successes in so many draws, whole numbers.
+        Successes in so many draws.
     level
-        One-sided: p is beyond the limit when ``P(at most so many successes) < level``.
+        One for all, or of a shape that broadcasts with the hits. One-sided: p is beyond the limit
+        when ``P(at most so many successes) < level``.
 
     Examples
     --------
@@ -61,11 +62,12 @@ def upper_limits(hits: Floats, draws: float, level: float) -> Floats:
     """
     from scipy.special import betaincc, betainccinv
 
+    hits, level = np.broadcast_arrays(hits, level)
     if draws > MOST_DRAWS:
         return np.minimum(1.0, (hits / draws + _hoeffding(draws, level)) * (1 + _OUTWARD))
-    out, some = np.ones(len(hits)), hits < draws
+    out, some = np.ones(hits.shape), hits < draws
     shape = hits[some] + 1, draws - hits[some]
-    lowered = level * (1 - _LEVEL)
+    lowered = level[some] * (1 - _LEVEL)
     limit, room = betainccinv(*shape, lowered), _OUTWARD
     limit = np.where(np.isfinite(limit), limit, 1.0)
     for _ in range(_DOUBLINGS):
@@ -79,7 +81,7 @@ def upper_limits(hits: Floats, draws: float, level: float) -> Floats:
     return out
 
 
-def lower_limits(hits: Floats, draws: float, level: float) -> Floats:
+def lower_limits(hits: Floats, draws: float, level: float | Floats) -> Floats:
     """Return limits that a binomial probability is below at most `level` of the time, each.
 
     Examples
@@ -89,11 +91,12 @@ def lower_limits(hits: Floats, draws: float, level: float) -> Floats:
     """
     from scipy.special import betainc, betaincinv
 
+    hits, level = np.broadcast_arrays(hits, level)
     if draws > MOST_DRAWS:
         return np.maximum(0.0, (hits / draws - _hoeffding(draws, level)) * (1 - _OUTWARD))
-    out, some = np.zeros(len(hits)), hits > 0
+    out, some = np.zeros(hits.shape), hits > 0
     shape = hits[some], draws - hits[some] + 1
-    lowered = level * (1 - _LEVEL)
+    lowered = level[some] * (1 - _LEVEL)
     limit, room = betaincinv(*shape, lowered), _OUTWARD
     limit = np.where(np.isfinite(limit), limit, 0.0)
     for _ in range(_DOUBLINGS):
@@ -107,5 +110,5 @@ def lower_limits(hits: Floats, draws: float, level: float) -> Floats:
     return out
 
 
-def _hoeffding(draws: float, level: float) -> float:
-    return math.sqrt(-math.log(level * (1 - _LEVEL)) / (2 * draws)) + 1e-15
+def _hoeffding(draws: float, level: Floats) -> Floats:
+    return np.sqrt(-np.log(level * (1 - _LEVEL)) / (2 * draws)) + 1e-15

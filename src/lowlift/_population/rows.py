@@ -14,7 +14,7 @@ once. A bound on ``P(T|y)`` is ``sum_x w_x psi_x <= 0`` with ``psi_x = c_a a_x -
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 #: Steps of z_a**2 on the arc of a quarter disc; both coordinates are rounded outward.
 _STEPS = 200
 #: The part of the error that the intervals of P(s) may have.
-_PRIOR_SHARE = 0.1
+PRIOR_SHARE = 0.1
 #: Budgets above this count as this, which is stricter.
 _MOST = 700
 #: The bits of e**budget.
@@ -145,16 +145,16 @@ def region_of(counts: npt.NDArray[Any], criterion: BuiltIn, confidence: float) -
     if isinstance(criterion, LDP):
         return Region(tuple(_ratio_rows(table, criterion.epsilon, error)), n_x)
     sets = _sets(criterion, n_s)
-    disc_error = (1 - _PRIOR_SHARE) * error / (2 * len(sets) * n_x)
+    disc_error = (1 - PRIOR_SHARE) * error / (2 * len(sets) * n_x)
     # A bound on lifts needs the smallest P(s) of each s, others both ends of each set's.
     needs_both = isinstance(criterion, L1Lift | Chi2Lift | AtMost)
-    prior_error = _PRIOR_SHARE * error / (2 * len(sets) if needs_both else n_s)
+    prior_error = PRIOR_SHARE * error / (2 * len(sets) if needs_both else n_s)
     found: list[Row] = []
     for chosen in sets:
         inside = table[list(chosen)].sum(axis=0)
         outside = table.sum(axis=0) - inside
-        discs = _discs(inside, outside, disc_error)
-        prior = _interval(inside.sum(), table.sum(), prior_error)
+        discs = discs_of(inside, outside, disc_error)
+        prior = interval_of(inside.sum(), table.sum(), prior_error)
         found += _rows_of_set(criterion, chosen, discs, prior)
         # Of two values, or of a set and the rest, one pair of discs is the mirror of the other.
         if n_s == 2 or isinstance(criterion, L1Lift):
@@ -278,7 +278,7 @@ def _ratio_rows(table: Floats, epsilon: float, error: float) -> Iterator[Row]:
     n_s, n_x = table.shape
     one, factor = Between(Fraction(1), Fraction(1)), _power(epsilon)
     for s, t in combinations(range(n_s), 2):
-        discs = _discs(table[s], table[t], error / (n_s * (n_s - 1) * n_x))
+        discs = discs_of(table[s], table[t], error / (n_s * (n_s - 1) * n_x))
         yield discs.row(one, factor, factor.low - 1)
         yield discs.mirrored().row(one, factor, factor.low - 1)
 
@@ -294,23 +294,25 @@ def _power(budget: float) -> Between:
     return Between(Fraction(low, scale), Fraction(high, scale))
 
 
-def _interval(hits: float, draws: float, level: float) -> Between:
+def interval_of(hits: float, draws: float, level: float) -> Between:
     """Return a confidence interval of a probability; `level` is the error of each side."""
     one = np.array([hits])
     low, high = lower_limits(one, draws, level)[0], upper_limits(one, draws, level)[0]
     return Between(Fraction(float(low)), Fraction(float(high)))
 
 
-def _discs(inside: Floats, outside: Floats, error: float) -> Discs:
+def discs_of(inside: Floats, outside: Floats, error: float, steps: int = _STEPS) -> Discs:
+    """Return the discs of two rows of counts, each of which is missed with this error."""
     size = radius(error)
-    levels = [normal_tail(size * math.sqrt((g + 1) / _STEPS)) for g in range(_STEPS)]
+    levels = np.array([normal_tail(size * math.sqrt((g + 1) / steps)) for g in range(steps)])
     return Discs(*_both_limits(inside, levels), *_both_limits(outside, levels))
 
 
-def _both_limits(hits: Floats, levels: Sequence[float]) -> tuple[Floats, Floats]:
+def _both_limits(hits: Floats, levels: Floats) -> tuple[Floats, Floats]:
     """Return lower and upper limits at each level, (levels, |X|)."""
     different, which = np.unique(hits, return_inverse=True)
     draws = float(hits.sum())
-    low = np.array([lower_limits(different, draws, level) for level in levels])
-    high = np.array([upper_limits(different, draws, level) for level in levels])
+    low, high = (
+        limits(different, draws, levels[:, None]) for limits in (lower_limits, upper_limits)
+    )
     return low[:, which], high[:, which]
