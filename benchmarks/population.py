@@ -1,6 +1,6 @@
 """How often a bound breaks in the population, and what a design for the population keeps.
 
-Usage: population.py [--form quick|full] [--setting NAME] [--samples N] [--populations N] [--json FILE]
+Usage: population.py [--form quick|full] [--targets] [--setting TEXT] [--samples N] [--json FILE]
 
 Each sample of a population is designed on twice: for the table, and for the population with
 confidence 0.95. Both channels are then audited under the population's own P(s, x). Seeds are fixed.
@@ -131,9 +131,9 @@ def main() -> None:
         is_missed = line.broken > 0.05 * samples or (least is not None and line.nmi < least)
         misses += is_missed
         print(
-            f"{label}: NMI {line.nmi:.3f} of {line.knows:.3f} (for the table {line.table_nmi:.3f}), "
-            f"{line.used:.0%} of the budget used; broken {line.broken} of {samples}, for the table "
-            f"{line.table_broken}; {line.seconds / samples:.1f} CPU s a sample"
+            f"{label}: NMI {line.nmi:.3f} of {line.knows:.3f} (for the table "
+            f"{line.table_nmi:.3f}), {line.used:.0%} of the budget used; broken {line.broken} of "
+            f"{samples}, for the table {line.table_broken}; {line.seconds / samples:.1f} CPU s a sample"
             + ("" if least is None else f"; target {least}{' MISSED' if is_missed else ''}"),
             flush=True,
         )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lowlift.estimation import GroupEstimate
     from lowlift.workflow import Design, TableEstimate
 
+#: How a bound is made to hold for more people than the table has.
+_INSTEAD = " For a bound that holds in the population use --for population."
 #: How a search is given more seconds.
 TIME_LIMIT = "--time-limit {seconds}"
 
@@ -67,7 +69,7 @@ def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
     from lowlift.report import limits
 
     if limits.is_too_small(intervals, audit):
-        return [f"{limits.TOO_SMALL} {limits.needed_rows(audit)}".rstrip()]
+        return [f"{limits.TOO_SMALL} {limits.needed_rows(audit)}".rstrip() + _INSTEAD]
     if isinstance(audit.criterion, Population) and not audit.is_satisfied:
         return [f"{limits.UNSUPPORTED} {limits.needed_rows(audit)}".rstrip()]
     return []

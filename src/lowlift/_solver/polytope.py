@@ -15,6 +15,8 @@ from lowlift.criteria import LIP, BuiltIn, Criterion, HalfSpaces, cut_of, half_s
 
 #: By how much atoms keep away from the region's boundary, in lift: room for rounding to integers.
 MARGIN = 1e-8
+#: Linear programs per start, and pivots in each, at the most.
+_STEPS, _PIVOTS = 10, 500
 #: Relative room given to a tangent, which is computed in floats.
 _TANGENT = 1e-10
 _UNIT = 2.0**-53
@@ -144,6 +146,18 @@ class Polytope:
         self.tangents = [p for p, kept in zip(self.tangents, keep, strict=True) if kept]
         self.normals, self.idle = self.normals[keep], self.idle[keep]
         self._settle()
+
+    def descended(self, pi: Floats, starts: Floats) -> tuple[Floats, Floats]:
+        """Return points that successive linearisation of ``H(v) - pi . v`` finds, and their values.
+
+        From points (k, |X|); a value is not finite where none was found.
+        """
+        from lowlift._kernels import lp, pricing
+
+        return pricing.linearise(
+            lp.minimise, self.rows, self.largest, self.inner_lo, self.inner_hi, pi, starts,
+            *self.start, _STEPS, _PIVOTS,
+        )  # fmt: skip
 
     def lifts(self, points: Floats) -> Floats:
         """Return the lift vectors of posteriors (k, |X|): (|S|, k)."""

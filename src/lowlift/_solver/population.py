@@ -6,6 +6,8 @@ become rows of the linear programs, as tangents of a convex criterion do. So the
 polytope are w, with the column of ones, which tells nothing, at its centre.
 """
 
+from typing import Any
+
 import numpy as np
 
 from lowlift._arrays import Floats
@@ -18,6 +20,10 @@ from lowlift.criteria import HalfSpaces, Population
 LEAST_GAIN = 1e-6
 #: How far inside atoms stay, as a part of the gain: room for rounding to whole numbers.
 _INSIDE = 1e-7
+#: Linear programs per start, at the most and at least.
+_STEPS, _LEAST_STEPS = 10, 2
+#: Points from which a round of pricing goes on on the region itself.
+_MOST_PROGRAMS = 12
 
 
 class PopulationPolytope(Polytope):
@@ -100,6 +106,32 @@ class PopulationPolytope(Polytope):
             )
         return values, at
 
+    def descended(self, pi: Floats, starts: Floats) -> tuple[Floats, Floats]:
+        """Return points that successive linearisation finds, first on the rows so far.
+
+        From the best of those that the region does not allow, it goes on on the region itself.
+        """
+        first, first_values = super().descended(pi, starts)
+        outside = np.flatnonzero(np.isfinite(first_values))
+        outside = outside[self.excess(self.lifts(first[outside])) > 0]
+        outside = outside[np.argsort(first_values[outside])][:_MOST_PROGRAMS]
+        points, values = np.zeros((len(outside), self.n_x)), np.full(len(outside), np.inf)
+        if not len(outside):
+            return first, first_values
+        program = _Program(self)
+        for k, start in enumerate(first[outside]):
+            v = start
+            for step in range(_STEPS):
+                found = program.minimise(-np.log(v + 0.01 * 0.3**step) - pi)
+                if found is None:
+                    break
+                v, value = found, _value(found, pi)
+                if value < values[k] - 1e-12:
+                    points[k], values[k] = v, value
+                elif step > _LEAST_STEPS:
+                    break
+        return np.concatenate([first, points]), np.concatenate([first_values, values])
+
     def excess(self, lifts: Floats, hair: float = _INSIDE) -> Floats:
         """Return how far each column (|X|, k) is beyond its worst row, in gains, plus a hair."""
         return np.asarray(self._values(lifts.T)[0].max(axis=0) + hair)
@@ -111,6 +143,63 @@ class PopulationPolytope(Polytope):
         """
         beyond = np.maximum(self.excess(lifts, 0.0), 0.0)
         return np.asarray((1.0 if is_exact else 1 - 2 * _INSIDE) / (1 + beyond))
+
+
+class _Program:
+    """Linear programs over the posteriors of a region, by HiGHS: all rows, written out.
+
+    Each row of the region has a t and, for each symbol, ``z >= max(u (w - t), v (t - w))``.
+    """
+
+    def __init__(self, polytope: PopulationPolytope) -> None:
+        import highspy
+        from scipy import sparse
+
+        (low, high), p_x, n = polytope.psi, polytope.p_x, polytope.n_x
+        size = len(low)
+        blocks = [[sparse.csr_matrix(np.ones((1, n))), None, None]]
+        # Columns: v by symbol, t by row, z by row and symbol.
+        for ends in (high, low):
+            over_v = sparse.vstack([sparse.diags(-row / p_x) for row in ends])
+            over_t = sparse.block_diag([row[:, None] for row in ends])
+            blocks.append([over_v, over_t, sparse.identity(size * n)])
+        blocks.append(
+            [sparse.csr_matrix((size, n)), -sparse.identity(size),
+             sparse.kron(sparse.identity(size), np.ones((1, n)))]
+        )  # fmt: skip
+        matrix = sparse.bmat(blocks, format="csr")
+        model, infinity = highspy.HighsLp(), highspy.kHighsInf
+        model.num_row_, model.num_col_ = matrix.shape
+        model.col_cost_ = np.zeros(model.num_col_)
+        model.col_lower_ = np.r_[np.zeros(n + size), np.full(size * n, -infinity)]
+        model.col_upper_ = np.full(model.num_col_, infinity)
+        model.row_lower_ = np.r_[1.0, np.zeros(2 * size * n), np.full(size, -infinity)]
+        inside = np.full(size, -3 * _INSIDE)
+        model.row_upper_ = np.r_[1.0, np.full(2 * size * n, infinity), inside]
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
+        model.a_matrix_.value_ = matrix.data
+        self.solver: Any = highspy.Highs()
+        settings = (("output_flag", False), ("threads", 1), ("primal_feasibility_tolerance", 1e-9))
+        for name, value in settings:
+            self.solver.setOptionValue(name, value)
+        self.solver.passModel(model)
+        self.optimal, self.n = highspy.HighsModelStatus.kOptimal, n
+        self.columns = np.arange(n, dtype=np.int32)
+
+    def minimise(self, cost: Floats) -> Floats | None:
+        """Return the best posterior for costs of the symbols; None where there is none."""
+        self.solver.changeColsCost(self.n, self.columns, cost)
+        self.solver.run()
+        if self.solver.getModelStatus() != self.optimal:
+            return None
+        v = np.maximum(np.array(self.solver.getSolution().col_value)[: self.n], 0.0)
+        return np.asarray(v / v.sum())
+
+
+def _value(v: Floats, pi: Floats) -> float:
+    """Return ``H(v) - pi . v``."""
+    return float(-(v * np.log(np.where(v > 0, v, 1.0))).sum() - v @ pi)
 
 
 def _sums_after(values: Floats) -> Floats:
