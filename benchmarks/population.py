@@ -133,7 +133,7 @@ def main() -> None:
         print(
             f"{label}: NMI {line.nmi:.3f} of {line.knows:.3f} (for the table "
             f"{line.table_nmi:.3f}), {line.used:.0%} of the budget used; broken {line.broken} of "
-            f"{samples}, for the table {line.table_broken}; {line.seconds / samples:.1f} CPU s a sample"
+            f"{samples}, for the table {line.table_broken}; {line.seconds / samples:.1f} CPU s each"
             + ("" if least is None else f"; target {least}{' MISSED' if is_missed else ''}"),
             flush=True,
         )

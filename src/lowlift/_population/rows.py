@@ -116,7 +116,21 @@ def _whole(values: Floats) -> list[int]:
 def population_region(joint: "Joint", criterion: Population) -> Region:
     """Return the columns that keep a bound for the population of a joint's counted rows."""
     bound = criterion_on(criterion, joint)
-    return region_of(joint.counts, bound.criterion, bound.confidence)  # type: ignore[attr-defined]
+    return region_of(counted_rows(joint), bound.criterion, bound.confidence)  # type: ignore[attr-defined]
+
+
+def counted_rows(joint: "Joint") -> npt.NDArray[Any]:
+    """Return the rows of a joint by S and X, less those that its cells were learnt from."""
+    pilot = getattr(joint.origin, "pilot", ())
+    if not pilot:
+        return joint.counts
+    try:
+        counts = np.asarray(joint.counts - np.array(pilot, np.int64))
+    except (ValueError, OverflowError):
+        counts = np.array([-1])
+    if counts.shape != joint.counts.shape or (counts < 0).any():
+        raise InvalidInput("the pilot of a release must be rows of its table; the file says other.")
+    return counts
 
 
 def region_of(counts: npt.NDArray[Any], criterion: BuiltIn, confidence: float) -> Region:
