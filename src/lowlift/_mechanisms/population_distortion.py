@@ -1,5 +1,7 @@
 """The least distortion under a bound for the population: a linear program, rounded, audited."""
 
+import math
+
 import numpy as np
 
 from lowlift._arrays import Floats, Ints
@@ -13,6 +15,8 @@ from lowlift.criteria import Population
 
 #: A pair with less than this part of a symbol carries no mass.
 _NONE = 1e-9
+#: The status by which SciPy says that a program has no solution.
+_INFEASIBLE = 2
 
 
 class PopulationSearch(Search):
@@ -49,10 +53,11 @@ class PopulationSearch(Search):
             return None
         rows, columns, masses = solved
         value = float(masses @ self.distance[rows, columns])
-        return Plan(rows, columns, masses, self.best, value, self.bound, 0.0)
+        broken = 0.0 if len(masses) else math.inf
+        return Plan(rows, columns, masses, self.best, value, self.bound, broken)
 
     def _solved(self, shrink: float) -> tuple[Ints, Ints, Floats] | None:
-        """Return pairs (x, y) and their masses; None where there are none in time."""
+        """Return pairs (x, y) and their masses, none where there is no channel; None: no time."""
         from scipy import sparse
         from scipy.optimize import linprog
 
@@ -79,6 +84,8 @@ class PopulationSearch(Search):
             method="highs-ipm" if m > 60 else "highs",
             options={"time_limit": left} if np.isfinite(left) else {},
         )  # fmt: skip
+        if found.status == _INFEASIBLE:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
         if found.x is None or found.status != 0:
             return None
         shares = np.maximum(found.x[: m * m].reshape(m, m) + found.x[m * m :], 0.0) * allowed
