@@ -39,13 +39,13 @@ def test_a_limit_on_distances_is_kept_or_refused():
         return abs(x - y)
 
     criterion = ll.Population(ll.LIP(0.2))
-    with pytest.raises(ll.Infeasible, match="no channel that moves symbols by at most 0"):
+    with pytest.raises(ll.Infeasible, match="no channel that moves symbols by at most 0 was found"):
         ll.least_distortion(joint, ll.Population(ll.LIP(0.05)), distance, limit=0)
-    release = ll.least_distortion(joint, criterion, distance, limit=20)
+    release = ll.least_distortion(joint, criterion, distance, limit=30)
     assert release.audit.is_satisfied
     moved = [abs(joint.x_labels[x] - y) for k, y in enumerate(release.channel.y_labels)
              for x in release.channel.atom(k)[0]]  # fmt: skip
-    assert max(moved) <= 20
+    assert max(moved) <= 30
 
 
 def people(rows: int, seed: int) -> pd.DataFrame:

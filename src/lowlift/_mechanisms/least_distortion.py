@@ -148,6 +148,8 @@ def _refuse(
         tried = _search(joint, criterion, limited(matrix, ends[middle]), keep_law, 0.1, deadline)
         low, high = (low, middle) if tried.release() is not None else (middle + 1, high)
     nearest = f"; the nearest limit for which there is one is {ends[high]:.6g}" if len(ends) else ""
+    # For the population, some channels that satisfy it are not looked at.
+    does = "was found to satisfy" if isinstance(criterion, Population) else "satisfies"
     raise Infeasible(
-        f"no channel that moves symbols by at most {limit:g} satisfies {criterion}{nearest}."
+        f"no channel that moves symbols by at most {limit:g} {does} {criterion}{nearest}."
     )
