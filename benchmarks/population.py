@@ -116,7 +116,7 @@ def main() -> None:
     populations, samples = FORMS[given.form]
     samples = given.samples or samples
     names = ["titanic", "17 x 5", *map(str, range(18))][: given.populations or populations]
-    tasks = [(*target[:3], target[3]) for target in TARGETS]
+    tasks: list[tuple[str, str, int, float | None]] = [*TARGETS]
     if not given.targets:
         every = ((name, c, rows, None) for name in names for c in CRITERIA for rows in SIZES)
         tasks += [task for task in every if task[:3] not in {t[:3] for t in TARGETS}]

@@ -114,8 +114,8 @@ def random_response(
         )
         return release_blocks(joint, criterion, blocks, "random_response", trivial)
     # For the population, symbols with the same shares of S are known with different precision.
-    alone = np.arange(joint.n_x) if isinstance(criterion, Population) else None
-    classes = Classes(joint, alone)
+    apart = np.arange(joint.n_x) if isinstance(criterion, Population) else None
+    classes = Classes(joint, apart)
     limits = Limits(gap, deadline, jobs or cores(), progress, entropy_of(joint.p_x))
     start, found = _searched(classes.joint, criterion, limits)
     duals = found.duals[classes.of]

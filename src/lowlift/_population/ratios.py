@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lowlift._arrays import Floats, Ints
+from lowlift._arrays import Bools, Floats, Ints
 from lowlift._channel import Channel
 from lowlift._population.rows import Discs
 
@@ -63,7 +63,7 @@ def largest_ratios(discs: Discs, entries: Entries) -> Floats:
         lower[k] = (factor * discs.b_high - discs.a_low[::-1]).max(axis=0)
     totals = lower.sum(axis=1)
 
-    def is_bounded(tried: Floats) -> Floats:
+    def is_bounded(tried: Floats) -> Bools:
         """Tell per output whether the ratio is at most e**tried."""
         factor = np.exp(tried)
         cell = np.minimum(np.searchsorted(factors, factor, side="right") - 1, count - 2)

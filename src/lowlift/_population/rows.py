@@ -82,8 +82,8 @@ class Discs:
 
     def row(self, a: Between, b: Between, gain: Fraction) -> Row:
         """Return the row of ``psi = a a_x - b b_x``, whose sum is at most minus the gain."""
-        upper = _largest(_up(max(a.high, 0)), self.a_high, _down(b.low), self.b_low)
-        lower = _largest(_up(b.high), self.b_high, _down(max(a.low, 0)), self.a_low)
+        upper = _largest(_up(max(a.high, Fraction(0))), self.a_high, _down(b.low), self.b_low)
+        lower = _largest(_up(b.high), self.b_high, _down(max(a.low, Fraction(0))), self.a_low)
         if a.low < 0:  # a_x is at most 1
             lower = lower + _up(-a.low)
         return Row(_whole(upper), _whole(lower), math.floor(gain * (1 << BITS)))

@@ -346,7 +346,8 @@ def criterion_on(criterion: "Criterion", joint: "Joint") -> "Criterion":
                 "a bound for the population needs counted rows; this joint was made of "
                 "probabilities. Use Joint.from_counts."
             )
-        return replace(criterion, criterion=criterion_on(criterion.criterion, joint))
+        inside: Any = criterion_on(criterion.criterion, joint)
+        return replace(criterion, criterion=inside)
     if not isinstance(criterion, AtMost):
         return criterion
     return criterion.aligned(joint.s_labels) if criterion.labels else criterion.on(joint)

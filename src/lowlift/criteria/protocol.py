@@ -5,7 +5,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    Self,
+    overload,
+    runtime_checkable,
+)
 
 import numpy as np
 
@@ -182,6 +191,12 @@ class BuiltIn(ABC):
         within = (low <= low_inner) & (high <= high_inner)
         beyond = (low > low_outer) | (high > high_outer)
         return within, beyond
+
+
+@overload
+def plain_criterion(criterion: BuiltIn) -> BuiltIn: ...
+@overload
+def plain_criterion(criterion: Criterion) -> Criterion: ...
 
 
 def plain_criterion(criterion: Criterion) -> Criterion:

@@ -91,7 +91,7 @@ def _pilot_of(joint: Joint, learnt: Learnt) -> tuple[tuple[int, ...], ...]:
     """Return the rows that cells were learnt from, by S and cell, in the order of the joint."""
     place = {label: x for x, label in enumerate(joint.x_labels)}
     out = np.zeros((joint.n_s, joint.n_x), np.int64)
-    cells = [place[cell] for cell in learnt.cells.of.tolist()]
+    cells = np.array([place[cell] for cell in learnt.cells.of.tolist()])
     np.add.at(out, (learnt.numbers_of(joint.s_labels), cells), 1)
     return tuple(map(tuple, out.tolist()))
 
