@@ -53,7 +53,7 @@ def largest_ratios(discs: Discs, entries: Entries) -> Floats:
     Cost
         O(factors times steps times |X|), and 30 times the channel's positive weights.
     """
-    n_x = discs.a_low.shape[1]
+    n_x, members = discs.a_low.shape[1], discs.of[entries.members]
     count = max(16, min(round(2 * _LARGEST / _SPACING), _MOST_ENTRIES // n_x)) + 1
     logs = np.linspace(-_LARGEST, _LARGEST, count)
     factors = np.exp(logs)
@@ -61,7 +61,7 @@ def largest_ratios(discs: Discs, entries: Entries) -> Floats:
     for k, factor in enumerate(factors.tolist()):
         upper[k] = (discs.a_high - factor * discs.b_low[::-1]).max(axis=0)
         lower[k] = (factor * discs.b_high - discs.a_low[::-1]).max(axis=0)
-    totals = lower.sum(axis=1)
+    totals = lower @ np.bincount(discs.of, minlength=n_x)
 
     def is_bounded(tried: Floats) -> Bools:
         """Tell per output whether the ratio is at most e**tried."""
@@ -70,8 +70,7 @@ def largest_ratios(discs: Discs, entries: Entries) -> Floats:
         part = (factor - factors[cell]) / (factors[cell + 1] - factors[cell])
         e_cell, e_part = cell[entries.outputs], part[entries.outputs]
         u, v = (
-            ends[e_cell, entries.members] * (1 - e_part)
-            + ends[e_cell + 1, entries.members] * e_part
+            ends[e_cell, members] * (1 - e_part) + ends[e_cell + 1, members] * e_part
             for ends in (upper, lower)
         )
         total = (totals[cell] * (1 - part) + totals[cell + 1] * part)[entries.outputs]

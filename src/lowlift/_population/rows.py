@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lowlift._arrays import Floats
+from lowlift._arrays import Floats, Ints
 from lowlift._exact import exp_of
 from lowlift._population.limits import lower_limits, normal_tail, radius, upper_limits
 from lowlift._population.region import BITS, Region, Row
@@ -66,11 +66,13 @@ class Between(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Discs:
-    """Limits of two binomial probabilities per symbol, at the corners of an arc: (steps, |X|).
+    """Limits of two binomial probabilities at the corners of an arc: (steps, k).
 
     Row g of the upper and row ``-1 - g`` of the lower ones are a point on or outside the arc.
+    Symbols with the same counts share a column: `of` has the column of each symbol, (|X|,).
     """
 
+    of: Ints
     a_low: Floats
     a_high: Floats
     b_low: Floats
@@ -78,7 +80,7 @@ class Discs:
 
     def mirrored(self) -> "Discs":
         """Return the same limits with a and b exchanged."""
-        return Discs(self.b_low, self.b_high, self.a_low, self.a_high)
+        return Discs(self.of, self.b_low, self.b_high, self.a_low, self.a_high)
 
     def row(self, a: Between, b: Between, gain: Fraction) -> Row:
         """Return the row of ``psi = a a_x - b b_x``, whose sum is at most minus the gain."""
@@ -86,7 +88,8 @@ class Discs:
         lower = _largest(_up(b.high), self.b_high, _down(max(a.low, Fraction(0))), self.a_low)
         if a.low < 0:  # a_x is at most 1
             lower = lower + _up(-a.low)
-        return Row(_whole(upper), _whole(lower), math.floor(gain * (1 << BITS)))
+        ends = _whole(upper, self.of), _whole(lower, self.of)
+        return Row(*ends, math.floor(gain * (1 << BITS)))
 
     def turned(self, a: Between, b: Between, gain: Fraction) -> Row:
         """Return the row of ``psi = b b_x - a a_x``."""
@@ -107,9 +110,10 @@ def _down(value: Fraction | int) -> float:
     return max(0.0, math.nextafter(float(value), -math.inf))
 
 
-def _whole(values: Floats) -> list[int]:
-    """Return floats as multiples of 2**-BITS, rounded up."""
-    return [int(value) for value in np.ceil(np.ldexp(values, BITS)).tolist()]
+def _whole(values: Floats, of: Ints) -> list[int]:
+    """Return the values of all symbols as multiples of 2**-BITS, rounded up."""
+    whole = [int(value) for value in np.ceil(np.ldexp(values, BITS)).tolist()]
+    return [whole[k] for k in of.tolist()]
 
 
 @lru_cache(maxsize=8)
@@ -319,13 +323,17 @@ def discs_of(inside: Floats, outside: Floats, error: float, steps: int = _STEPS)
     """Return the discs of two rows of counts, each of which is missed with this error."""
     size = radius(error)
     levels = np.array([normal_tail(size * math.sqrt((g + 1) / steps)) for g in range(steps)])
-    return Discs(*_both_limits(inside, levels), *_both_limits(outside, levels))
+    pairs, of = np.unique(np.stack([inside, outside]), axis=1, return_inverse=True)
+    limits = (
+        _both_limits(hits, float(all_hits.sum()), levels)
+        for hits, all_hits in zip(pairs, (inside, outside), strict=True)
+    )
+    return Discs(of.reshape(-1), *(end for ends in limits for end in ends))
 
 
-def _both_limits(hits: Floats, levels: Floats) -> tuple[Floats, Floats]:
-    """Return lower and upper limits at each level, (levels, |X|)."""
+def _both_limits(hits: Floats, draws: float, levels: Floats) -> tuple[Floats, Floats]:
+    """Return lower and upper limits at each level, (levels, k)."""
     different, which = np.unique(hits, return_inverse=True)
-    draws = float(hits.sum())
     low, high = (
         limits(different, draws, levels[:, None]) for limits in (lower_limits, upper_limits)
     )
