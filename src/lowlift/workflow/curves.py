@@ -34,10 +34,6 @@ class Bound(NamedTuple):
     epsilon: float
     criterion: Criterion
 
-    def for_population(self, confidence: float) -> "Bound":
-        """Return the same budgets for the population, with a confidence."""
-        return self._replace(criterion=Population(self.criterion, confidence))  # type: ignore[arg-type]
-
 
 def parse_numbers(text: str, name: str) -> tuple[float, ...]:
     """Return the numbers of ``0.25:8:0.25`` (first, last, step) or of ``0.5,1,2``.
@@ -163,7 +159,7 @@ def bounds_of(
         ]
     if isinstance(criterion, Population):
         return [
-            bound.for_population(criterion.confidence)
+            bound._replace(criterion=Population(bound.criterion, criterion.confidence))  # type: ignore[arg-type]
             for bound in bounds_of(criterion.criterion, epsilons, splits, alpha)
         ]
     if not isinstance(criterion, BuiltIn) or isinstance(criterion, AtMost):
@@ -198,7 +194,6 @@ def tradeoff_of(
     alpha: float | None = None,
     time_limit: float = 60.0,
     is_monotone: bool = False,
-    confidence: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Point]:
     """Run every mechanism at every budget; every release is audited.
@@ -216,15 +211,11 @@ def tradeoff_of(
         Seconds for each search, which then gives the best so far.
     is_monotone
         Let every mechanism keep no less than at a tighter budget, as "auto" does.
-    confidence
-        Make each bound one for the population, with this confidence; None: for this table.
     progress
         Called with the number of releases done and in all; returning False stops the sweep, which
         then has the points so far.
     """
     bounds = bounds_of(criterion, epsilons, splits, alpha)
-    if confidence is not None:
-        bounds = [each.for_population(confidence) for each in bounds]
     tasks = [(name, bound) for name in mechanisms for bound in bounds]
     # By rising budget, so that "auto" can take what a tighter one kept.
     order = sorted(range(len(tasks)), key=lambda k: tasks[k][1].epsilon)
