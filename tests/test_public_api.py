@@ -33,6 +33,7 @@ PUBLIC = [
     "MaxLift",
     "MissingExtra",
     "Partition",
+    "Population",
     "Refinement",
     "Release",
     "Schema",

@@ -27,7 +27,18 @@ from lowlift._release import Release
 from lowlift._sweeps import Tradeoff, tradeoff
 from lowlift._verbs import audit_table, columns, compare, estimate, sanitize, verify
 from lowlift._version import __version__ as __version__
-from lowlift.criteria import ALIP, LDP, LIP, AlphaLift, AtMost, Chi2Lift, Criterion, L1Lift, MaxLift
+from lowlift.criteria import (
+    ALIP,
+    LDP,
+    LIP,
+    AlphaLift,
+    AtMost,
+    Chi2Lift,
+    Criterion,
+    L1Lift,
+    MaxLift,
+    Population,
+)
 from lowlift.errors import (
     BoundViolated,
     Infeasible,
@@ -61,6 +72,7 @@ __all__ = [
     "MaxLift",
     "MissingExtra",
     "Partition",
+    "Population",
     "Refinement",
     "Release",
     "Schema",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,12 +14,17 @@ from lowlift._display import MOST, card
 from lowlift._guarantees import FAILS, HOLDS, ends_of, promise_in_full, verdict_word
 from lowlift._joint import Joint, Label, check_joint
 from lowlift._kernels.lift import log_or_minus_inf, most_extreme
+from lowlift._population.rows import population_region
 from lowlift._wording import cell, counted, percent, shown, times
-from lowlift.criteria import Criterion, criterion_on, is_certified, leakage_of, verdicts
+from lowlift.criteria import Criterion, Population, criterion_on, is_certified, leakage_of, verdicts
 from lowlift.measures.averages import information_x, normalized
 
 if TYPE_CHECKING:
     from lowlift.figures import Picture
+
+
+#: The symbols of an output, and their weights.
+Column: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 
 class Leakage(NamedTuple):
@@ -208,7 +213,9 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     Guarantee
         For built-in criteria `is_satisfied` is True only if every output satisfies the criterion
         in exact arithmetic on the joint's and the channel's integers: floats decide where a proven
-        error bound leaves no doubt, integers and enclosures of e**budget elsewhere.
+        error bound leaves no doubt, integers and enclosures of e**budget elsewhere. For
+        `Population` it is True only if every output satisfies the criterion for all populations in
+        the confidence region of the joint's counts.
 
     Cost
         O(|S| times the channel's positive weights), plus exact arithmetic on outputs within about
@@ -227,7 +234,7 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
     masses = channel.output_masses(joint)
     mass_y = masses.sum(axis=0)
     lift = masses / mass_y / joint.p_s[:, None]
-    allowed = allowed_lifts(joint, criterion, lift, lambda y: channel.exact_masses(joint, y))
+    allowed = allowed_lifts(joint, criterion, lift, channel.atom)
     p_y = mass_y / mass_y.sum()
     for array in (allowed, lift, p_y):
         array.flags.writeable = False
@@ -235,19 +242,32 @@ def audit(joint: Joint, channel: Channel, criterion: Criterion) -> Audit:
 
 
 def allowed_lifts(
-    joint: Joint, criterion: Criterion, lift: Floats, exact: Callable[[int], Sequence[int]]
+    joint: Joint,
+    criterion: Criterion,
+    lift: Floats,
+    atom: Callable[[int], Column],
+    error: float | None = None,
 ) -> Bools:
-    """Return per column of lifts, (|S|, k), whether the criterion allows it.
+    """Return per output, with lifts (|S|, k), whether the criterion allows it.
 
-    `exact` gives whole numbers proportional to P(s, y) for a column's number.
+    `atom` gives the symbols of an output and their weights, whole numbers, by its number;
+    `error` bounds the relative error of the lifts, by default as the joint says.
     """
-    return verdicts(criterion, lift, joint.p_s, joint.lift_error, exact, lambda: joint.prior)
+    if isinstance(criterion, Population):
+        region = population_region(joint, criterion)
+        return np.array([region.allows(*atom(y)) for y in range(lift.shape[1])], np.bool_)
+
+    def exact(y: int) -> list[int]:
+        return joint.exact_column(*atom(y))
+
+    error = joint.lift_error if error is None else error
+    return verdicts(criterion, lift, joint.p_s, error, exact, lambda: joint.prior)
 
 
 def risky_symbols(joint: Joint, criterion: Criterion) -> Bools:
     """Return per symbol of X whether publishing it unchanged breaks the criterion, exactly."""
     check_joint(joint)
-    return ~allowed_lifts(joint, criterion, joint.lift, lambda x: joint.exact_column([x], [1]))
+    return ~allowed_lifts(joint, criterion, joint.lift, lambda x: ([x], [1]))
 
 
 def high_risk(joint: Joint, criterion: Criterion) -> tuple[Label, ...]:

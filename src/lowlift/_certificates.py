@@ -30,10 +30,11 @@ from lowlift._kernels.compilation import prepare
 from lowlift._rounding import ceiling, percent_at_most
 from lowlift._solver.classes import Classes
 from lowlift._solver.polytope import Polytope
+from lowlift._solver.population import PopulationPolytope
 from lowlift._solver.proving import coordinate_bounds, information_bound, prove_floor
 from lowlift._solver.search import State
 from lowlift._threads import cores
-from lowlift.criteria import BuiltIn, Criterion, check_criterion
+from lowlift.criteria import BuiltIn, Criterion, Population, check_criterion
 from lowlift.errors import InvalidInput
 from lowlift.schemas import check
 
@@ -221,15 +222,18 @@ def _is_proven(
         return True  # NMI is at most 1
     if pi.shape != (joint.n_x,):
         raise InvalidInput(f"the certificate must have {joint.n_x} duals; got {pi.size}.")
-    classes = Classes(joint)
-    if certificate.bins:
-        classes, criterion = _binned(joint, criterion, certificate.bins)
-    polytope = Polytope(classes.joint, criterion)
-    polytope.cut(tangent_points(certificate, classes.joint, 1e-9).T)
+    if isinstance(criterion, Population):
+        classes, polytope = _for_population(joint, criterion, certificate)
+    else:
+        classes = Classes(joint)
+        if certificate.bins:
+            classes, criterion = _binned(joint, criterion, certificate.bins)
+        polytope = Polytope(classes.joint, criterion)
+        polytope.cut(tangent_points(certificate, classes.joint, 1e-9).T)
     claimed = information_bound(joint.p_x, pi, certificate.floor)
     if not claimed / joint.entropy_x <= certificate.upper_bound:  # or it is no number
         return False
-    prepare("pairs" if joint.n_s == 2 else "search")  # compiling is no part of the time limit
+    prepare("pairs" if polytope.is_line else "search")  # compiling is no part of the time limit
     deadline = Deadline(time_limit)
     # H(v) - pi . v is least where the symbol with the largest pi has all of its class.
     proof = prove_floor(
@@ -256,6 +260,21 @@ def tangent_points(certificate: Certificate, joint: Joint, room: float) -> Float
     if not ((points >= low) & (points <= high)).all():
         raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
     return points
+
+
+def _for_population(
+    joint: Joint, criterion: Population, certificate: Certificate
+) -> tuple[Classes, Polytope]:
+    """Return symbols each in a class of its own, and the polytope with the certificate's cuts."""
+    try:
+        points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, joint.n_x)
+    except ValueError as error:
+        raise InvalidInput("the certificate's tangents must be columns of a channel.") from error
+    if not ((points >= -1e-9) & (points <= (1 + 1e-9) / joint.p_x)).all():
+        raise InvalidInput("the certificate's tangents must be columns of a channel.")
+    polytope = PopulationPolytope(joint, criterion)
+    polytope.cut(points.T)
+    return Classes(joint, np.arange(joint.n_x)), polytope
 
 
 def _binned(joint: Joint, criterion: Criterion, bins: tuple[int, ...]) -> tuple[Classes, Criterion]:

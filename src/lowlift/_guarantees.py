@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lowlift._rounding import at_least, at_most, ceiling, expm1_at_most, floor
 from lowlift._wording import joined, shown
-from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Chi2Lift, Criterion, L1Lift
+from lowlift.criteria import (
+    LDP,
+    AlphaLift,
+    AtMost,
+    BuiltIn,
+    Chi2Lift,
+    Criterion,
+    L1Lift,
+    Population,
+    plain_criterion,
+)
 
 if TYPE_CHECKING:
     from lowlift._certificates import Certificate
@@ -18,7 +28,7 @@ MORE_TIME = "More time may keep more:"
 
 _READER = (
     "This holds for a reader who knows how the sensitive and the released values are distributed "
-    "in the table, knows this codebook, and sees what was published of one record. Not covered: "
+    "in the {whole}, knows this codebook, and sees what was published of one record. Not covered: "
     "other knowledge about that person, other columns or releases of the same table, the order of "
     "rows, and that a person is in the table."
 )
@@ -40,6 +50,7 @@ def ends_of(criterion: Criterion) -> Ends:
     >>> ends_of(ALIP(0.5, 1.0)), ends_of(LDP(1.0)), ends_of(MaxLift(2.0))
     (Ends(lower=0.5, upper=1.0), Ends(lower=1.0, upper=1.0), Ends(lower=inf, upper=2.0))
     """
+    criterion = plain_criterion(criterion)
     if isinstance(criterion, LDP):
         return Ends(criterion.epsilon, criterion.epsilon)
     if isinstance(criterion, AtMost):  # what holds for all values of S
@@ -60,6 +71,7 @@ def closeness(criterion: Criterion) -> float:
     >>> round(closeness(ALIP(0.5, 0.5)), 4), closeness(ALIP(math.inf, math.inf))
     (0.2449, 1.0)
     """
+    criterion = plain_criterion(criterion)
     ends = ends_of(criterion)
     if isinstance(criterion, LDP):
         return math.tanh(criterion.epsilon / 4) if criterion.epsilon < 700 else 1.0
@@ -84,7 +96,27 @@ as likely as it was before
     """
     if not isinstance(criterion, BuiltIn):
         return f"lowlift did not define {criterion}: its author must say what it bounds."
-    return f"{_promise(criterion)} {_READER}"
+    whole = "population" if isinstance(criterion, Population) else "table"
+    return f"{_promise(criterion)} {_READER.format(whole=whole)}"
+
+
+def for_whom(criterion: Criterion) -> str:
+    """Return for what the bound holds: this table, or the population that its rows came from.
+
+    Examples
+    --------
+    >>> from lowlift.criteria import LIP
+    >>> for_whom(LIP(0.5))
+    'for this table: its rows are everybody'
+    >>> for_whom(Population(LIP(0.5), 0.9))
+    'for the population that the rows are a random sample of, with confidence 0.9'
+    """
+    if isinstance(criterion, Population):
+        return (
+            "for the population that the rows are a random sample of, with confidence "
+            f"{criterion.confidence!r}"
+        )
+    return "for this table: its rows are everybody"
 
 
 def promise_of(criterion: Criterion) -> str:
@@ -101,6 +133,8 @@ times as likely as it was'
     """
     if not isinstance(criterion, BuiltIn):
         return f"what a published value tells satisfies {criterion}"
+    if isinstance(criterion, Population):
+        return f"{promise_of(criterion.criterion)}, {for_whom(criterion)}"
     ends = ends_of(criterion)
     if math.isinf(criterion.lower) and math.isinf(criterion.upper):
         return "nothing is bounded"
@@ -141,6 +175,7 @@ def is_empty(criterion: Criterion) -> bool:
     >>> is_empty(L1Lift(math.inf, 2.0)), is_empty(L1Lift(math.inf, 0.5))
     (True, False)
     """
+    criterion = plain_criterion(criterion)
     if not isinstance(criterion, BuiltIn) or math.isfinite(criterion.lower):
         return False
     if isinstance(criterion, L1Lift):  # two distributions differ by 2 at most
@@ -217,6 +252,8 @@ more: try --time-limit 60.
 
 
 def _promise(criterion: Criterion) -> str:
+    if isinstance(criterion, Population):
+        return f"{_promise(criterion.criterion)} This holds {for_whom(criterion)}."
     if isinstance(criterion, AtMost):
         return f"After seeing a published value, {_beliefs(criterion)}."
     return _promise_in_lifts(criterion)

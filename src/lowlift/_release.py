@@ -304,7 +304,9 @@ class Release:
 
         Guarantee
             The channel, audited anew under this table's own counts of S by X, satisfies the
-            criterion; what is returned was read back and is what was drawn.
+            criterion; what is returned was read back and is what was drawn. Of a release for the
+            population (`Population`): the rows do not prove, with an error of at most
+            1 - confidence, that its bound is broken.
         """
         from lowlift.workflow.applying import Options, apply_to_frame
 

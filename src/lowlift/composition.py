@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 
 from lowlift._arrays import Bools, Floats
-from lowlift._audit import Judged
+from lowlift._audit import Judged, allowed_lifts
 from lowlift._channel import Channel
 from lowlift._joint import Joint
-from lowlift.criteria import Criterion, verdicts
+from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 
 __all__ = ["MOST_OUTPUTS", "Together", "audit_together"]
@@ -118,14 +118,7 @@ def audit_together(joint: Joint, channels: Sequence[Channel], criterion: Criteri
     _check(joint, channels)
     product = _Product(channels)
     lift, p_y, error = product.lifts(joint)
-    allowed = verdicts(
-        criterion,
-        lift,
-        joint.p_s,
-        error,
-        lambda y: joint.exact_column(*product.atom(y)),
-        lambda: joint.prior,
-    )
+    allowed = allowed_lifts(joint, criterion, lift, product.atom, error)
     for array in (allowed, lift, p_y):
         array.flags.writeable = False
     information = product.information(joint, p_y)

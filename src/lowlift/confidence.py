@@ -1,9 +1,8 @@
 """What a table says of the lifts in the population, when the table is a sample of it.
 
-A lift ``l(s, y) = P(s|y) / P(s)`` is a ratio of two unknowns. Each gets a Clopper-Pearson interval
-from counts, all of them at once (Bonferroni), and the lift lies between the ratios of their ends::
-
-    low(s|y) / high(s)  <=  l(s, y)  <=  high(s|y) / low(s)
+A lift ``l(s, y) = P(s|y) / P(s)`` is ``r / (pi r + 1 - pi)`` with pi = P(s) and the ratio
+``r = P(y|s) / P(y|not s)``. Both lie in a confidence region of the population that the counts give:
+see `lowlift.Population`.
 """
 
 import math
@@ -16,12 +15,16 @@ from lowlift._audit import Leakage
 from lowlift._channel import Channel, check_pair
 from lowlift._joint import Joint
 from lowlift._kernels.lift import log_or_minus_inf, reciprocal
-from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Criterion
+from lowlift._population.ratios import Entries, largest_ratios
+from lowlift._population.rows import PRIOR_SHARE, discs_of, interval_of
+from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Criterion, plain_criterion
 from lowlift.errors import InvalidInput
 
 __all__ = ["LiftIntervals", "check_level", "clopper_pearson", "lift_intervals", "smallest_sample"]
 
 
+#: Steps of the arcs of the region's discs: fewer than for a verdict, and a little wider.
+_STEPS = 24
 #: No table is searched for that has more rows than this.
 _MOST_ROWS = 2.0**50
 #: For more draws than this, scipy's quantiles of the beta distribution lose digits or are NaN.
@@ -82,7 +85,7 @@ class LiftIntervals:
     p_s_high: Floats
     #: Per output, whether its lift is 1 whatever the population is: it says nothing about x.
     is_constant: Bools
-    #: Per output, whether it mixes symbols unevenly: its intervals then take P(x) as known.
+    #: Per output, whether it mixes symbols unevenly.
     is_mixed: Bools
     level: float
     n_rows: int
@@ -99,10 +102,8 @@ class LiftIntervals:
         text = (
             f"If the table is the whole population the audit is exact. If it is a sample, all "
             f"{self.low.size} lifts of the population lie in their intervals with confidence "
-            f"{self.level:g}, for a channel that was not chosen with the same rows."
+            f"{self.level:g}, also for a channel that was chosen with the same rows."
         )
-        if self.is_mixed.any():
-            text += " Outputs that mix values unevenly take P(x) as known."
         if self.zero_cells:
             text += (
                 f" {self.zero_cells} pair(s) of a sensitive and a released value do not occur: "
@@ -125,6 +126,7 @@ class LiftIntervals:
                 "the largest leakage in the intervals is known for built-in criteria only; got "
                 f"{type(criterion).__name__}. Compare the ends of the intervals yourself."
             )
+        criterion = plain_criterion(criterion)
         open_to_doubt = np.flatnonzero(~self.is_constant)
         if self.low.shape[0] == 1 or not len(open_to_doubt):
             return Leakage(0.0, 0.0)
@@ -202,10 +204,9 @@ def _heaviest(values: Floats, low: Floats, high: Floats) -> Floats:
 def lift_intervals(joint: Joint, channel: Channel, level: float = 0.95) -> LiftIntervals:
     """Return intervals that hold all lifts of the population at once, from a sample of its rows.
 
-    An output whose members have equal weights tells the block and no more: P(s|y) is P(s|block),
-    with an interval from the counts of s in the block. Any other output mixes symbols: P(s|y) is
-    ``sum_x P(x|y) P(s|x)``, between the same sums of the ends of the intervals of P(s|x). An output
-    that every x has with one probability has lift 1, whatever the population.
+    With pi = P(s) and the ratio ``r = P(y|s) / P(y|not s)``, a lift is ``r / (pi r + 1 - pi)``. The
+    ends of r are those of the region of populations that `lowlift.Population` uses, which holds for
+    every channel at once. An output that every x has with one probability has lift 1.
 
     Parameters
     ----------
@@ -222,25 +223,24 @@ def lift_intervals(joint: Joint, channel: Channel, level: float = 0.95) -> LiftI
         For a joint that was not counted, a channel of another X, or a level not between 0 and 1.
 
     Guarantee
-        Under independent draws of rows and a channel fixed before they were drawn, all lifts lie
-        in their intervals with probability `level` at least, for every population and size; for
-        outputs that mix symbols unevenly, given that P(x) is as in the table. A channel designed
-        on the same rows was chosen for its small lifts: the intervals are then optimistic. A pair
-        (s, x) that does not occur has the lower end 0.
+        Under independent draws of rows, all lifts lie in their intervals with probability `level`
+        at least, for every population and size, also for a channel that was chosen with the same
+        rows. A pair (s, x) that does not occur has the lower end 0.
 
     Cost
-        O(|S| times the channel's positive weights), and one inverse beta function per interval end.
+        O(|S| (|X| and the channel's positive weights)), some hundreds of times.
 
     Examples
     --------
     >>> joint = Joint.from_counts([[40, 60], [60, 40]])
     >>> found = lift_intervals(joint, Channel.identity(joint))
     >>> found.low.round(2), found.high.round(2)
-    (array([[0.48, 0.81],
-           [0.81, 0.48]]), array([[1.27, 1.73],
-           [1.73, 1.27]]))
+    (array([[0.55, 1.  ],
+           [1.  , 0.55]]), array([[1.  , 1.53],
+           [1.53, 1.  ]]))
     """
-    return _Plan(_counted(joint, channel), channel).intervals(check_level(level))
+    counts = _counted(joint, channel)
+    return _intervals(counts, channel, Entries.of(channel), check_level(level))
 
 
 def _counted(joint: Joint, channel: Channel) -> Floats:
@@ -253,75 +253,36 @@ def _counted(joint: Joint, channel: Channel) -> Floats:
     return joint.counts.astype(np.float64)
 
 
-class _Plan:
-    """Which blocks of symbols need an interval of P(s | block), each once, and who uses them.
+def _intervals(counts: Floats, channel: Channel, entries: Entries, level: float) -> LiftIntervals:
+    """Return the intervals for counts, which need not be whole."""
+    n_s, n_x = counts.shape
+    mixed = np.minimum.reduceat(entries.weights, entries.starts) < 1
+    constant = ~mixed & (np.diff(channel.offsets) == n_x)
+    low, high = np.ones((2, n_s, channel.n_y))
+    p_low, p_high = np.ones((2, n_s))
+    # Of two values of S one disc is the mirror of the other: both hold or neither.
+    sets = 1 if n_s == 2 else n_s
+    error, told = 1 - level, ~constant
+    for s in range(n_s if n_s > 1 else 0):
+        inside, outside = counts[s], counts.sum(axis=0) - counts[s]
+        prior = interval_of(inside.sum(), counts.sum(), PRIOR_SHARE * error / (2 * sets))
+        p_low[s], p_high[s] = map(float, prior)
+        if told.any():
+            discs = discs_of(inside, outside, (1 - PRIOR_SHARE) * error / (2 * sets * n_x), _STEPS)
+            most = largest_ratios(discs, entries)[told]
+            least = 1 / largest_ratios(discs.mirrored(), entries)[told]
+            high[s, told] = _lift(most, np.where(most > 1, p_low[s], p_high[s]))
+            low[s, told] = _lift(least, np.where(least < 1, p_low[s], p_high[s]))
+    for array in (low, high, p_low, p_high):
+        array.flags.writeable = False
+    zeros = int((counts == 0).sum())
+    return LiftIntervals(low, high, p_low, p_high, constant, mixed, level, int(counts.sum()), zeros)
 
-    Output y uses the blocks ``numbers[starts[y]:starts[y + 1]]`` with those `shares`.
-    """
 
-    def __init__(self, counts: Floats, channel: Channel) -> None:
-        self.counts = counts
-        self.constant, self.mixed = np.zeros((2, channel.n_y), np.bool_)
-        mass = counts.sum(axis=0)
-        found: dict[tuple[int, ...], int] = {}
-        numbers, shares, starts = list[int](), list[float](), [0]
-        for y in range(channel.n_y):
-            members, weights = channel.atom(y)
-            self.mixed[y] = min(weights) < max(weights)
-            if self.mixed[y]:
-                part = mass[members] * np.array(weights, np.float64)
-                numbers += [found.setdefault((x,), len(found)) for x in members]
-                shares += (part / part.sum()).tolist()
-            elif len(members) == channel.n_x:
-                self.constant[y] = True
-            else:
-                numbers.append(found.setdefault(tuple(sorted(members)), len(found)))
-                shares.append(1.0)
-            starts.append(len(numbers))
-        self.numbers, self.shares = np.array(numbers, np.int64), np.array(shares)
-        self.starts = np.array(starts[:-1])
-        columns = [counts[:, list(block)].sum(axis=1) for block in found]
-        self.hits = np.stack(columns, axis=1) if columns else np.zeros((len(counts), 0))
-
-    def intervals(self, level: float, factor: float = 1.0) -> LiftIntervals:
-        """Return the intervals for `factor` times the counts."""
-        n_s, n_y = len(self.counts), len(self.constant)
-        # Of two values of S one interval is the mirror of the other: both hold or neither.
-        per_block = 1 if n_s == 2 else n_s
-        error = (1 - level) / (per_block * (self.hits.shape[1] + 1))
-        rows = self.counts.sum() * factor
-        low, high = np.ones((2, n_s, n_y))
-        p_low, p_high = np.ones((2, n_s))
-        if n_s > 1:
-            p_low, p_high = clopper_pearson(self.counts.sum(axis=1) * factor, rows, error)
-            hits = self.hits * factor
-            ends = clopper_pearson(hits, hits.sum(axis=0), error)
-            told = ~self.constant
-            if told.any():
-                low[:, told], high[:, told] = (self._mix(end)[:, told] for end in ends)
-                low[:, told] /= p_high[:, None]
-                high[:, told] /= p_low[:, None]
-        for array in (low, high, p_low, p_high):
-            array.flags.writeable = False
-        return LiftIntervals(
-            low,
-            high,
-            p_low,
-            p_high,
-            self.constant,
-            self.mixed,
-            level,
-            int(rows),
-            int((self.counts == 0).sum()),
-        )
-
-    def _mix(self, ends: Floats) -> Floats:
-        """Return the ends of P(s|y) from those of P(s|block), (|S|, |Y|); 0 where constant."""
-        terms = ends[:, self.numbers] * self.shares
-        # An output without blocks would take over the next one's: a column of zeros ends the sums.
-        padded = np.concatenate([terms, np.zeros((len(ends), 1))], axis=1)
-        sums = np.add.reduceat(padded, self.starts, axis=1)
-        return np.minimum(sums, 1.0)
+def _lift(ratio: Floats, p_s: Floats) -> Floats:
+    """Return ``r / (p r + 1 - p)``; ``1 / p`` for an infinite r."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(ratio), 1 / p_s, ratio / (p_s * ratio + 1 - p_s))
 
 
 def smallest_sample(
@@ -347,18 +308,20 @@ def smallest_sample(
     >>> from lowlift.criteria import LIP
     >>> joint = Joint.from_counts([[4, 6], [6, 4]])
     >>> smallest_sample(joint, Channel.identity(joint), LIP(0.5))
-    615
+    320
     """
-    plan = _Plan(_counted(joint, channel), channel)
-    rows = float(plan.counts.sum())
+    counts, entries = _counted(joint, channel), Entries.of(channel)
+    rows = float(counts.sum())
     check_level(level)
 
     def suffices(factor: float) -> bool:
-        lower, upper = plan.intervals(level, factor).leakage(criterion)
+        lower, upper = _intervals(counts * factor, channel, entries, level).leakage(criterion)
         return lower <= criterion.lower and upper <= criterion.upper
 
     if suffices(1.0):
         return int(rows)
+    if not suffices(_MOST_ROWS / rows):
+        return None
     enough = 2.0
     while not suffices(enough):
         enough *= 2

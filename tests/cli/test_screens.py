@@ -56,7 +56,8 @@ def test_json_has_the_warnings_of_the_text(lowlift, tmp_path):
         if name == "rounded":
             assert any(line.startswith("intervals of width") for line in said)
         if name in {"audit", "design", "sanitize"}:
-            assert "as a sample the table is too small to support the bound." in found
+            start = "as a sample the table is too small to support the bound."
+            assert any(line.startswith(start) for line in found)
 
 
 def test_a_high_lift_is_not_hidden_by_zeros():

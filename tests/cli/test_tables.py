@@ -246,11 +246,11 @@ def test_what_a_sample_supports_is_said(lowlift, people, tmp_path):
     for command in (("audit",), ("design", "-o", "small.json")):
         found = lowlift(*command, *asked)
         assert found.code == 0
-        assert "Exact if the table is the population" in found.out
+        assert "The bound is for this table: its rows are everybody." in found.out
         assert "too small to support the bound" in found.out
         assert "1 pair of a sensitive and a released value never occurs together" in found.out
     found = lowlift("audit", people, *S_X, "--criterion", "lip", "--epsilon", 4)
-    assert "Exact if the table is the population" in found.out
+    assert "The bound is for this table: its rows are everybody." in found.out
     assert "too small" not in found.out
     assert "never occur" not in found.out
 

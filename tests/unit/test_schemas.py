@@ -32,6 +32,7 @@ CRITERIA = {
     "Chi2Lift": ll.Chi2Lift(float("inf"), 0.3),
     "AlphaLift": ll.AlphaLift(2.0, 0.3, 0.3),
     "AtMost": ll.AtMost({"cholera": 0.3}, 2),
+    "Population": ll.Population(ll.LIP(0.5), 0.9),
 }
 ASKED = Asked(("disease",), ("ward",))
 
@@ -270,7 +271,7 @@ def test_the_schemas_have_the_keys_that_the_code_writes(people, tmp_path):
         assert keys_of(release["properties"][part]) == content[part].keys()
     parts = release["$defs"]
     spec = made.design.spec
-    written = spec.to_dict().keys() | {"escape_formulas"}
+    written = spec.to_dict().keys() | {"escape_formulas", "pilot"}
     assert keys_of(parts["table"]) == written
     assert keys_of(parts["column"]) == spec.released[0].to_dict().keys()
     assert keys_of(parts["certificate"]) == {field.name for field in fields(Certificate)}
@@ -282,7 +283,10 @@ def test_the_schemas_have_the_keys_that_the_code_writes(people, tmp_path):
     assert set(CRITERIA) == set(_BY_NAME)
     expected = {name: set(to_dict(criterion)) for name, criterion in CRITERIA.items()}
     for name in ("release", "codebook"):
-        assert variants(schemas.load(name)["$defs"]["criterion"], "name") == expected
+        plain, population = schemas.load(name)["$defs"]["criterion"]["anyOf"]
+        assert plain == {"$ref": "#/$defs/plain_criterion"}
+        parts = schemas.load(name)["$defs"]["plain_criterion"]["anyOf"] + [population]
+        assert variants({"anyOf": parts}, "name") == expected
 
 
 def test_definitions_in_two_schemas_are_the_same():

@@ -214,6 +214,8 @@ def tradeoff(
             "--at-most 'income=>50K:0.5' for a value of S at each of them.",
         ),
     ] = None,
+    promise: o.Promise = "table",
+    confidence: o.Confidence = None,
     reading: o.Reading,
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
@@ -246,6 +248,10 @@ def tradeoff(
         epsilons = parse_numbers(epsilon or "0.25:8:0.25", "epsilon")
         splits = parse_numbers(split or "0.5", "split")
         bounds = bounds_of(criterion or "alip", epsilons, splits, alpha)
+    bounds = [
+        bound._replace(criterion=o.promised(bound.criterion, promise, confidence))
+        for bound in bounds
+    ]
     loosest = max(bounds, key=lambda bound: bound.epsilon)
     asked = reading.asked(sensitive, released)
     found = audit_table(source, asked, loosest.criterion, engine=engine)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lowlift.estimation import GroupEstimate
     from lowlift.workflow import Design, TableEstimate
 
+#: How a bound is made to hold for more people than the table has.
+_INSTEAD = " For a bound that holds in the population use --for population."
 #: How a search is given more seconds.
 TIME_LIMIT = "--time-limit {seconds}"
 
@@ -37,8 +39,11 @@ def _plain(value: Any) -> Any:
 
 def audit_data(audit: "Audit") -> dict[str, Any]:
     """Return an audit's numbers."""
+    confidence = getattr(audit.criterion, "confidence", None)
     return {
         "criterion": str(audit.criterion),
+        "for": "table" if confidence is None else "population",
+        "confidence": confidence,
         "is_satisfied": audit.is_satisfied,
         "violations": len(audit.violations),
         "outputs": audit.channel.n_y,
@@ -60,9 +65,14 @@ def interval_data(intervals: "LiftIntervals") -> dict[str, Any]:
 
 def sample_warnings(intervals: "LiftIntervals", audit: "Audit") -> list[str]:
     """Return what to know if the table is a sample; printed, and in what ``--json`` prints."""
+    from lowlift.criteria import Population
     from lowlift.report import limits
 
-    return [limits.TOO_SMALL] if limits.is_too_small(intervals, audit) else []
+    if limits.is_too_small(intervals, audit):
+        return [f"{limits.TOO_SMALL} {limits.needed_rows(audit)}".rstrip() + _INSTEAD]
+    if isinstance(audit.criterion, Population) and not audit.is_satisfied:
+        return [f"{limits.UNSUPPORTED} {limits.needed_rows(audit)}".rstrip()]
+    return []
 
 
 def design_data(made: "Design") -> dict[str, Any]:

@@ -142,9 +142,40 @@ class Reading:
         return Asked(tuple(sensitive or ()), tuple(released or ()), bins, self.missing, **more)
 
 
+Promise = Annotated[
+    str,
+    typer.Option(
+        "--for",
+        metavar="table|population",
+        help="Whom the bound is for: this table, whose rows are everybody; or the population that "
+        "the rows are a random sample of. For example: --for population",
+    ),
+]
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        help="With --for population: how sure the bound is, over samples, e.g. 0.99 (default 0.95)."
+    ),
+]
+
+
+def promised(criterion: "Criterion", promise: str, confidence: float | None) -> "Criterion":
+    """Return a criterion for this table, or for the population with a confidence."""
+    from lowlift._arguments import check_choice
+    from lowlift.criteria import Population
+    from lowlift.errors import InvalidInput
+
+    check_choice(promise, "--for", ("table", "population"))
+    if promise == "table":
+        if confidence is not None:
+            raise InvalidInput("--confidence goes with --for population; the bound is for a table.")
+        return criterion
+    return Population(criterion, 0.95 if confidence is None else confidence)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
 class Bound:
-    """A criterion and its budgets."""
+    """A criterion, its budgets, and whom it is for."""
 
     criterion: Annotated[
         str | None,
@@ -183,14 +214,21 @@ class Bound:
         ),
     ] = None
 
+    promise: Promise = "table"
+    confidence: Confidence = None
+
     def made(self, sensitive: list[str] | None) -> "Criterion":
         """Return the criterion for the columns of S; there is no default bound."""
+        return promised(self._plain(sensitive), self.promise, self.confidence)
+
+    def _plain(self, sensitive: list[str] | None) -> "Criterion":
         from lowlift.errors import InvalidInput
         from lowlift.workflow import criterion_of
         from lowlift.workflow.budgets import at_most_of
 
         if self.at_most:
-            if replace(self, at_most=None) != Bound():
+            whom = self.promise, self.confidence
+            if replace(self, at_most=None) != Bound(promise=whom[0], confidence=whom[1]):
                 raise InvalidInput("name one bound: --at-most, or --criterion with its budgets.")
             return at_most_of(self.at_most, sensitive or [])
         if self.criterion is None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lowlift._cells.utility import Utility
     from lowlift._certificates import Certificate
     from lowlift.confidence import LiftIntervals
+    from lowlift.criteria import Criterion
     from lowlift.encodings import Encoded
     from lowlift.estimation import GroupEstimate
     from lowlift.report import Point
@@ -105,7 +106,7 @@ def _sample(intervals: "LiftIntervals", audit: "Audit", *, is_rows: bool = False
     """Print what to know if the table is a sample."""
     from lowlift.report import limits
 
-    typer.echo(limits.sample_note(intervals))
+    typer.echo(limits.promise_note(audit.criterion, intervals))
     if intervals.zero_cells:
         typer.echo(limits.never_together(intervals.zero_cells, is_rows=is_rows))
     warn(sample_warnings(intervals, audit))
@@ -168,18 +169,19 @@ def design_screen(made: "Design") -> None:
     _bins_from_data(made)
     _sample(made.intervals, audit, is_rows=is_rows)
     if is_rows:
-        typer.echo(limits_of_rows())
+        typer.echo(limits_of_rows(audit.criterion))
     typer.echo(THREATS)
 
 
-def limits_of_rows() -> str:
+def limits_of_rows(criterion: "Criterion") -> str:
     """Return what is not promised of published rows."""
+    from lowlift.criteria import Population
     from lowlift.report.limits import WHOSE_ROW
 
-    return (
-        f"Not promised: {WHOSE_ROW.text[0].lower()}{WHOSE_ROW.text[1:]} Nor is a second release of "
-        "the same rows covered, nor the population, if the table is a sample of it."
-    )
+    start = f"Not promised: {WHOSE_ROW.text[0].lower()}{WHOSE_ROW.text[1:]} Nor is a second release"
+    if isinstance(criterion, Population):
+        return f"{start} of the same rows covered."
+    return f"{start} of the same rows covered, nor the population, if the table is a sample of it."
 
 
 def _symbol_lines(encoded: "Encoded") -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ or a near one, and, unless asked otherwise, each symbol is published as often as
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from lowlift._deadline import Deadline, check_time_limit
 from lowlift._distortion.distances import Distance, distances_of, limited
 from lowlift._joint import Joint, check_joint
 from lowlift._mechanisms.distortion_search import Search
+from lowlift._mechanisms.population_distortion import PopulationSearch
 from lowlift._mechanisms.random_response import check_convex
 from lowlift._release import Release
-from lowlift.criteria import Criterion
+from lowlift.criteria import Criterion, Population
 from lowlift.errors import Infeasible, InvalidInput, SolverFailed
 
 #: Up to so many symbols the program is solved to the last digit, beyond to a hundredth.
@@ -82,7 +83,8 @@ def least_distortion(
 
     Guarantee
         The release satisfies the criterion by the exact audit of its integer weights. No channel
-        from X to X that satisfies it (and keeps the law) has a mean distance below the bound.
+        from X to X that satisfies it (and keeps the law) has a mean distance below the bound; for
+        `Population` the bound is that of the table's criterion, which is not tight.
 
     Cost
         O(|X|**2 |S|) a round of prices, and linear programs of about 20 |X| pairs.
@@ -109,7 +111,7 @@ def least_distortion(
         gap = _FINE_GAP if joint.n_x <= _PRECISE_SYMBOLS else _COARSE_GAP
     check_positive(gap, "gap")
     deadline = Deadline(time_limit)
-    search = Search(joint, criterion, matrix, keep_law, gap, deadline)
+    search = _search(joint, criterion, matrix, keep_law, gap, deadline)
     release = search.release()
     if release is None:
         if search.is_unsolved:
@@ -121,6 +123,13 @@ def least_distortion(
     certificate = search.certificate(release, limit, time_limit if search.is_stopped else None)
     # Its outputs are values of X: there is no other channel to publish them by.
     return replace(release, certificate=certificate, is_encoded=True)
+
+
+def _search(joint: Joint, criterion: Criterion, *more: Any) -> Search:
+    """Return the search for a bound for the table, or for the population."""
+    if isinstance(criterion, Population):
+        return PopulationSearch(joint, criterion, *more)
+    return Search(joint, criterion, *more)
 
 
 def _refuse(
@@ -136,9 +145,11 @@ def _refuse(
     low, high = 0, len(ends) - 1  # the largest allows the release that ignores x
     while low < high and not deadline.is_over:
         middle = (low + high) // 2
-        tried = Search(joint, criterion, limited(matrix, ends[middle]), keep_law, 0.1, deadline)
+        tried = _search(joint, criterion, limited(matrix, ends[middle]), keep_law, 0.1, deadline)
         low, high = (low, middle) if tried.release() is not None else (middle + 1, high)
     nearest = f"; the nearest limit for which there is one is {ends[high]:.6g}" if len(ends) else ""
+    # For the population, some channels that satisfy it are not looked at.
+    does = "was found to satisfy" if isinstance(criterion, Population) else "satisfies"
     raise Infeasible(
-        f"no channel that moves symbols by at most {limit:g} satisfies {criterion}{nearest}."
+        f"no channel that moves symbols by at most {limit:g} {does} {criterion}{nearest}."
     )

@@ -123,12 +123,12 @@ def _allowed(
         last = min(first + _CHUNK, len(out))
         part = sums[:, first:last]
 
-        def exact(k: int, first: int = first) -> list[int]:
+        def atom(k: int, first: int = first) -> tuple[list[int], list[int]]:
             block = _union(groups, first + k)
-            return joint.exact_column(block, [1] * len(block))
+            return block, [1] * len(block)
 
         lift = part / part.sum(axis=0) / joint.p_s[:, None]
-        out[first:last] = allowed_lifts(joint, criterion, lift, exact)
+        out[first:last] = allowed_lifts(joint, criterion, lift, atom)
     if len(_union(groups, len(out) - 1)) == joint.n_x:
         out[-1] = True  # one output for all of X: its lift is exactly 1
     return out

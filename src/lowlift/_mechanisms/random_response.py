@@ -14,15 +14,17 @@ from lowlift._channel import MAX_DENOMINATOR, Channel
 from lowlift._deadline import Deadline
 from lowlift._joint import Joint
 from lowlift._mechanisms.merging import release_blocks
+from lowlift._population.rows import population_region
 from lowlift._release import Release
 from lowlift._solver.classes import Classes, Mixture
 from lowlift._solver.growing import kept_by, merge_subsets, started
 from lowlift._solver.polytope import Polytope
+from lowlift._solver.population import LEAST_GAIN, PopulationPolytope
 from lowlift._solver.proving import entropy_of, nmi_bound
 from lowlift._solver.search import Limits, Outcome, State
 from lowlift._solver.unit_lift import unit_lift_channel
 from lowlift._threads import cores
-from lowlift.criteria import AtMost, BuiltIn, Criterion, check_criterion
+from lowlift.criteria import AtMost, BuiltIn, Criterion, Population, check_criterion
 from lowlift.errors import InvalidInput
 
 #: Seconds per symbol of X that rounding and the audit take, after the search.
@@ -102,7 +104,8 @@ def random_response(
         certificate = Certificate("mechanisms", 1.0, is_optimal=True, gap=0.0)
         alone = [[x] for x in range(joint.n_x)]
         return release_blocks(joint, criterion, alone, "random_response", certificate)
-    whole = started(time_limit, criterion, "pairs" if joint.n_s == 2 else "search")
+    is_line = joint.n_s == 2 and not isinstance(criterion, Population)
+    whole = started(time_limit, criterion, "pairs" if is_line else "search")
     deadline = whole.earlier(AFTERWARDS * joint.n_x)
     if math.isinf(joint.lift_error):  # cells so small that no float polytope can be trusted
         blocks, is_stopped = merge_subsets(joint, criterion, deadline=deadline)
@@ -110,7 +113,9 @@ def random_response(
             "mechanisms", 1.0, is_optimal=False, stopped_after=time_limit if is_stopped else None
         )
         return release_blocks(joint, criterion, blocks, "random_response", trivial)
-    classes = Classes(joint)
+    # For the population, symbols with the same shares of S are known with different precision.
+    apart = np.arange(joint.n_x) if isinstance(criterion, Population) else None
+    classes = Classes(joint, apart)
     limits = Limits(gap, deadline, jobs or cores(), progress, entropy_of(joint.p_x))
     start, found = _searched(classes.joint, criterion, limits)
     duals = found.duals[classes.of]
@@ -147,6 +152,8 @@ def _searched(
     joint: Joint, criterion: Criterion, limits: Limits
 ) -> tuple[list[list[int]] | None, Outcome]:
     """Return what the search began with, if it was merging, and what it found."""
+    if isinstance(criterion, Population):
+        return _searched_for_population(joint, criterion, limits)
     is_large = joint.n_s > 2 and joint.n_x > _MOST_CLASSES
     if is_large and isinstance(criterion, BuiltIn) and not isinstance(criterion, AtMost):
         from lowlift._solver.nearly_equal import optimise_bins
@@ -158,6 +165,17 @@ def _searched(
     if joint.n_s > 2:
         start, _ = merge_subsets(joint, criterion, deadline=limits.deadline)
     return start, best_mixture(Polytope(joint, criterion), start or [], limits)
+
+
+def _searched_for_population(
+    joint: Joint, criterion: Population, limits: Limits
+) -> tuple[list[list[int]], Outcome]:
+    """Return the merged blocks, and what a search that starts from them found."""
+    start, _ = merge_subsets(joint, criterion, deadline=limits.deadline)
+    gains = population_region(joint, criterion).floats[2]
+    if gains.min(initial=1.0) < LEAST_GAIN:  # hardly any output but a constant one is allowed
+        return start, Outcome([], 1.0, np.zeros(joint.n_x), -math.log(joint.n_x), 0, (), False)
+    return start, best_mixture(PopulationPolytope(joint, criterion), start, limits)
 
 
 def _mixed(
@@ -178,7 +196,7 @@ def best_mixture(polytope: Polytope, blocks: Sequence[Sequence[int]], limits: Li
 
     `blocks` are an allowed partition of its symbols; not needed where S has two values.
     """
-    if len(polytope.lift) == 2:
+    if polytope.is_line:
         from lowlift._solver import binary
 
         return binary.optimise(polytope, limits)

@@ -18,7 +18,8 @@ from lowlift._solver.growing import Grower, grower_for, kept_by, merge_subsets, 
 from lowlift._solver.polytope import Polytope
 from lowlift._solver.proving import entropy_of
 from lowlift._solver.search import Limits
-from lowlift.criteria import Criterion
+from lowlift.criteria import Criterion, Population
+from lowlift.errors import InvalidInput
 
 #: Blocks are small: they are solved to this gap of their own NMI.
 _GAP = 1e-6
@@ -78,6 +79,11 @@ def subset_random_response(
     """
     check_joint(joint)
     check_convex(criterion)
+    if isinstance(criterion, Population):
+        raise InvalidInput(
+            "subset_random_response takes bounds for this table only; got one for the population. "
+            "Use random_response or subset_merging."
+        )
     whole = started(time_limit, criterion, "pairs" if joint.n_s == 2 else "search")
     deadline, is_stopped = whole.earlier(AFTERWARDS * joint.n_x), False
     if partition is None:

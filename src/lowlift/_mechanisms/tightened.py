@@ -27,7 +27,7 @@ from lowlift._solver.growing import (
     repaired,
     started,
 )
-from lowlift.criteria import BuiltIn, Criterion
+from lowlift.criteria import BuiltIn, Criterion, Population
 
 #: Up to this many symbols every partition at a tighter budget is tried: some 1.7 per symbol.
 LISTED_SYMBOLS = 200
@@ -42,7 +42,7 @@ def tightened_merging(
 ) -> Release:
     """Return the partition that keeps the most of those of `subset_merging` at tighter budgets.
 
-    A criterion that is not built in has no tighter budgets: then this is `subset_merging`. After
+    For a criterion that is not built in, or for the population, this is `subset_merging`. After
     `time_limit` seconds the best partition so far is returned, and a certificate says so.
 
     Guarantee
@@ -62,7 +62,7 @@ def tightened_merging(
     ([0.8485, 0.8069], 0.8485)
     """
     deadline = started(time_limit, criterion)
-    if not isinstance(criterion, BuiltIn):
+    if not isinstance(criterion, BuiltIn) or isinstance(criterion, Population):
         found = merge_subsets(joint, criterion, deadline=deadline)
     elif joint.n_x <= LISTED_SYMBOLS:
         found = _best_listed(joint, criterion, deadline)

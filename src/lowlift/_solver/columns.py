@@ -7,7 +7,7 @@ import numpy as np
 
 from lowlift._arrays import Floats, Ints
 from lowlift._audit import risky_symbols
-from lowlift._kernels import lp, pricing
+from lowlift._kernels import pricing
 from lowlift._kernels.compilation import prepare
 from lowlift._solver.classes import Atom
 from lowlift._solver.master import NONE, Master
@@ -19,8 +19,6 @@ from lowlift._threads import in_order, pieces
 
 #: An atom whose value is above minus this does not improve the mixture.
 TOLERANCE = 1e-8
-#: Linear programs per start, and pivots in each, at the most.
-_STEPS, _PIVOTS = 10, 500
 #: Up to this many symbols all pairs are listed: 2000 have 4 million, 100 MB.
 _MOST_IN_PAIRS = 2000
 #: Entries of the points that one round of pricing holds at a time.
@@ -125,11 +123,7 @@ class Columns(Search):
 
     def _descended(self, pi: Floats, starts: Floats) -> tuple[Floats, Floats]:
         """Return the vertices that linearisation finds from these points, and their values."""
-        polytope = self.polytope
-        return pricing.linearise(
-            lp.minimise, polytope.rows, polytope.largest, polytope.inner_lo, polytope.inner_hi, pi,
-            starts, *polytope.start, _STEPS, _PIVOTS,
-        )  # fmt: skip
+        return self.polytope.descended(pi, starts)
 
     def _below(self, pi: Floats, starts: Floats, least: float) -> Floats:
         """Return vertices (k, |X|) with values below ``-least`` that linearisation finds."""

@@ -82,11 +82,8 @@ class Grower:
             return True  # one output for all of X: its lift is exactly 1
         masses = self.joint.masses[:, list(block)].sum(axis=1, keepdims=True)
         lift = masses / masses.sum() / self.joint.p_s[:, None]
-
-        def exact(_: int) -> list[int]:
-            return self.joint.exact_column(block, [1] * len(block))
-
-        return bool(allowed_lifts(self.joint, self.criterion, lift, exact)[0])
+        atom = block, [1] * len(block)
+        return bool(allowed_lifts(self.joint, self.criterion, lift, lambda _: atom)[0])
 
     def cover(self, symbols: list[int]) -> tuple[list[list[int]], bool]:
         """Grow blocks from the symbols until all are placed, each from the riskiest one left.

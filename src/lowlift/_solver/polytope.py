@@ -11,10 +11,12 @@ import numpy as np
 
 from lowlift._arrays import Floats
 from lowlift._joint import Joint
-from lowlift.criteria import LIP, BuiltIn, Criterion, cut_of, half_spaces_of, leakage_of
+from lowlift.criteria import LIP, BuiltIn, Criterion, HalfSpaces, cut_of, half_spaces_of, leakage_of
 
 #: By how much atoms keep away from the region's boundary, in lift: room for rounding to integers.
 MARGIN = 1e-8
+#: Linear programs per start, and pivots in each, at the most.
+_STEPS, _PIVOTS = 10, 500
 #: Relative room given to a tangent, which is computed in floats.
 _TANGENT = 1e-10
 _UNIT = 2.0**-53
@@ -92,8 +94,7 @@ class Polytope:
         """
         normals, offsets = list[Floats](), list[float]()
         for k, point in enumerate(points.T):
-            spaces = cut_of(self.criterion, point, self.joint.p_s)
-            for normal, offset in zip(*spaces, strict=True):
+            for normal, offset in zip(*self._spaces(point), strict=True):
                 if not (np.isfinite(normal).all() and math.isfinite(offset)):
                     continue
                 reach = float(np.abs(normal) @ self.lift.max(axis=1)) + abs(offset)
@@ -111,6 +112,10 @@ class Polytope:
             self._append(np.array(normals), np.array(offsets))
             self.idle = np.concatenate([self.idle, np.zeros(len(normals), np.int64)])
         return len(normals)
+
+    def _spaces(self, point: Floats) -> HalfSpaces:
+        """Return half-spaces that hold on the region and that a lift vector violates."""
+        return cut_of(self.criterion, point, self.joint.p_s)
 
     def _append(self, normal: Floats, offset: Floats) -> None:
         """Add rows ``normal . lift <= offset``, with room for rounding outside and inside."""
@@ -142,6 +147,18 @@ class Polytope:
         self.normals, self.idle = self.normals[keep], self.idle[keep]
         self._settle()
 
+    def descended(self, pi: Floats, starts: Floats) -> tuple[Floats, Floats]:
+        """Return points that successive linearisation of ``H(v) - pi . v`` finds, and their values.
+
+        From points (k, |X|); a value is not finite where none was found.
+        """
+        from lowlift._kernels import lp, pricing
+
+        return pricing.linearise(
+            lp.minimise, self.rows, self.largest, self.inner_lo, self.inner_hi, pi, starts,
+            *self.start, _STEPS, _PIVOTS,
+        )  # fmt: skip
+
     def lifts(self, points: Floats) -> Floats:
         """Return the lift vectors of posteriors (k, |X|): (|S|, k)."""
         return np.asarray(self.lift @ points.T)
@@ -172,6 +189,11 @@ class Polytope:
         """Return the lift vectors so far from that of P_X toward these: lifts are linear in v."""
         center = (self.lift @ self.p_x)[:, None]
         return np.asarray(center + share * (lifts - center))
+
+    @property
+    def is_line(self) -> bool:
+        """Whether S has two values, so that one number is the lift vector."""
+        return len(self.lift) == 2
 
     @property
     def is_polyhedral(self) -> bool:

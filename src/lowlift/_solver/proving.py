@@ -68,7 +68,7 @@ def prove_floor(
     `is_over` is asked a few times a second, and True ends it early with a weaker bound. The lowest
     points met are returned where their values are below `keep_below`.
     """
-    if len(polytope.lift) == 2:
+    if polytope.is_line:
         floor = Interval(polytope).floor(pi, cut, jobs, is_over)
         return Proof(floor, 0, np.zeros((0, polytope.n_x)), np.zeros(0))
     prepare("search")
@@ -218,7 +218,7 @@ def coordinate_bounds(
 
     Symbols that the deadline leaves no time for have the bound 1.
     """
-    if len(polytope.lift) == 2:
+    if polytope.is_line:
         return np.ones(polytope.n_x)  # a proof by pairs needs none
     prepare("search")
     from lowlift._kernels import lp

@@ -20,7 +20,8 @@ from lowlift.criteria.judging import (
     verdicts,
 )
 from lowlift.criteria.pointwise import ALIP, LDP, LIP, MaxLift
-from lowlift.criteria.protocol import BuiltIn, Criterion, HalfSpaces
+from lowlift.criteria.population import Population, check_confidence
+from lowlift.criteria.protocol import BuiltIn, Criterion, HalfSpaces, plain_criterion
 from lowlift.errors import InvalidInput
 
 __all__ = [
@@ -35,6 +36,8 @@ __all__ = [
     "HalfSpaces",
     "L1Lift",
     "MaxLift",
+    "Population",
+    "check_confidence",
     "check_criterion",
     "criterion_on",
     "cut_of",
@@ -42,13 +45,15 @@ __all__ = [
     "half_spaces_of",
     "is_certified",
     "leakage_of",
+    "plain_criterion",
     "risk_of",
     "to_dict",
     "verdicts",
 ]
 
 _BY_NAME: dict[str, type[BuiltIn]] = {
-    cls.__name__: cls for cls in (ALIP, LIP, LDP, MaxLift, L1Lift, Chi2Lift, AlphaLift, AtMost)
+    cls.__name__: cls
+    for cls in (ALIP, LIP, LDP, MaxLift, L1Lift, Chi2Lift, AlphaLift, AtMost, Population)
 }
 
 
@@ -70,6 +75,8 @@ def to_dict(criterion: Criterion) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, BuiltIn):
+        return to_dict(value)
     if isinstance(value, dict):  # the labels of S may be other things than texts
         return [{"value": label, "at_most": bound} for label, bound in value.items()]
     return "inf" if math.isinf(value) else value
@@ -89,6 +96,8 @@ def from_dict(saved: dict[str, Any]) -> BuiltIn:
         raise InvalidInput(f"criterion must be one of {', '.join(_BY_NAME)}.")
     if isinstance(values.get("beliefs"), list):
         values["beliefs"] = _beliefs(values["beliefs"])
+    if isinstance(values.get("criterion"), dict):
+        values["criterion"] = from_dict(values["criterion"])
     try:
         return cls(**{k: math.inf if v == "inf" else v for k, v in values.items()})
     except TypeError as error:

@@ -12,6 +12,7 @@ from lowlift._arrays import Bools, Floats
 from lowlift._exact import at_most_exp, exp_of, log_of, precisions
 from lowlift._kernels.lift import log_or_minus_inf
 from lowlift.criteria.pointwise import violated
+from lowlift.criteria.population import Population
 from lowlift.criteria.protocol import BuiltIn, HalfSpaces
 from lowlift.errors import InvalidInput
 
@@ -336,8 +337,17 @@ def criterion_on(criterion: "Criterion", joint: "Joint") -> "Criterion":
     """Return a criterion that knows the labels of a joint, if it needs them.
 
     One that is new is made with `AtMost.on`, which refuses what does not fit; one that was made for
-    another joint, such as that of the design, is judged on this one.
+    another joint, such as that of the design, is judged on this one. A bound for the population
+    needs a joint of counted rows.
     """
+    if isinstance(criterion, Population):
+        if not joint.is_counted:
+            raise InvalidInput(
+                "a bound for the population needs counted rows; this joint was made of "
+                "probabilities. Use Joint.from_counts."
+            )
+        inside: Any = criterion_on(criterion.criterion, joint)
+        return replace(criterion, criterion=inside)
     if not isinstance(criterion, AtMost):
         return criterion
     return criterion.aligned(joint.s_labels) if criterion.labels else criterion.on(joint)

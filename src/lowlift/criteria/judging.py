@@ -68,7 +68,10 @@ def _example(kind: type) -> str:
     """Return arguments with which a built-in criterion can be made."""
     if not issubclass(kind, BuiltIn):
         return "..."
-    return ", ".join("2" if field.name == "alpha" else "0.5" for field in fields(kind))
+    names = [field.name for field in fields(kind)]
+    if "criterion" in names:
+        return "LIP(0.5)"
+    return ", ".join("2" if name == "alpha" else "0.5" for name in names)
 
 
 def is_certified(criterion: Criterion) -> bool:

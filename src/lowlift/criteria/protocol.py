@@ -5,7 +5,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    Self,
+    overload,
+    runtime_checkable,
+)
 
 import numpy as np
 
@@ -184,6 +193,19 @@ class BuiltIn(ABC):
         return within, beyond
 
 
+@overload
+def plain_criterion(criterion: BuiltIn) -> BuiltIn: ...
+@overload
+def plain_criterion(criterion: Criterion) -> Criterion: ...
+
+
+def plain_criterion(criterion: Criterion) -> Criterion:
+    """Return what a criterion bounds: of one for the population, the criterion inside."""
+    return (
+        getattr(criterion, "criterion", criterion) if isinstance(criterion, BuiltIn) else criterion
+    )
+
+
 def epsilon_of(criterion: Criterion) -> float:
     """Return the whole budget in nats: both sides of a criterion that has two.
 
@@ -195,6 +217,7 @@ def epsilon_of(criterion: Criterion) -> float:
     >>> epsilon_of(ALIP(0.5, 1.0)), epsilon_of(LIP(0.5)), epsilon_of(MaxLift(2.0))
     (1.5, 0.5, 2.0)
     """
+    criterion = plain_criterion(criterion)
     if isinstance(criterion, BuiltIn) and "epsilon" in criterion.parameters():
         return criterion.parameters()["epsilon"]
     if isinstance(criterion, BuiltIn) and "beliefs" in criterion.parameters():
@@ -211,6 +234,7 @@ def split_of(criterion: Criterion) -> float:
     >>> split_of(ALIP(0.5, 1.5)), split_of(LIP(0.5))
     (0.25, nan)
     """
+    criterion = plain_criterion(criterion)
     if isinstance(criterion, BuiltIn) and {"epsilon", "beliefs"} & set(criterion.parameters()):
         return math.nan
     sides = criterion.lower, criterion.upper

@@ -2,14 +2,18 @@
 
 from typing import TYPE_CHECKING
 
+from lowlift._guarantees import for_whom
 from lowlift._receipts import Receipt
 from lowlift._rounding import ceiling, floor
 from lowlift._wording import capital, counted, joined
+from lowlift.confidence import smallest_sample
+from lowlift.criteria import BuiltIn, Population, plain_criterion
 from lowlift.report.records import Limit
 
 if TYPE_CHECKING:
     from lowlift._audit import Audit
     from lowlift.confidence import LiftIntervals
+    from lowlift.criteria import Criterion
     from lowlift.report.report import Report
 
 ADVERSARY = (
@@ -18,6 +22,8 @@ ADVERSARY = (
     "one record. They know neither that record's own released value nor the key of keyed draws."
 )
 
+#: Cells of a table up to which it is told how many rows would support a bound.
+_MOST_CELLS = 2_000
 #: What no release promises.
 _NEVER = (
     Limit(
@@ -55,12 +61,17 @@ _SAMPLE = Limit(
     "The bound is exact for the table it was designed on. If that table is a sample of a larger "
     "population, its counts are estimates of the population's.",
 )
+_VALUES = (
+    "That holds for a random sample, and for people whose released values are among those of the "
+    "table."
+)
 WHOSE_ROW = Limit(
     "Re-identification",
     "Whose row it is: a published row is a row of the table, drawn by chance. The bound limits "
     "what it tells about the sensitive columns, and says nothing about recognising its owner by "
     "the values of the others.",
 )
+UNSUPPORTED = "these rows do not support the bound for the population."
 TOO_SMALL = "as a sample the table is too small to support the bound."
 _UNCHECKED = Limit(
     "Not checked on this table",
@@ -91,10 +102,14 @@ def _never(*, is_rows: bool) -> list[Limit]:
     ]
 
 
-def public_limits(publication: Receipt | None, *, is_rows: bool = False) -> tuple[Limit, ...]:
+def public_limits(
+    criterion: "Criterion", publication: Receipt | None, *, is_rows: bool = False
+) -> tuple[Limit, ...]:
     """Return what is not promised, without any number of the table."""
+    is_sample = isinstance(criterion, Population)
+    whom = _population(criterion) if is_sample else _SAMPLE
     found = _of_publication(publication, is_public=True)
-    return (*found, *([WHOSE_ROW] if is_rows else []), _SAMPLE, *_never(is_rows=is_rows))
+    return (*found, *([WHOSE_ROW] if is_rows else []), whom, *_never(is_rows=is_rows))
 
 
 def _of_publication(publication: Receipt | None, is_public: bool = False) -> list[Limit]:
@@ -131,14 +146,38 @@ def sample_note(intervals: "LiftIntervals") -> str:
     """Return what the lifts are if the table is a sample."""
     low, high = float(intervals.low.min()), float(intervals.high.max())
     return (
-        f"Exact if the table is the population. If its {counted(intervals.n_rows, 'row')} are a "
-        f"sample, the lifts lie between {floor(low)} and {ceiling(high)} (all at once with "
-        f"{intervals.level:.0%} confidence, for a channel that was not chosen with the same rows)."
+        f"If its {counted(intervals.n_rows, 'row')} are a sample, the lifts of the population lie "
+        f"between {floor(low)} and {ceiling(high)} (all at once with {intervals.level:.0%} "
+        "confidence, also for a channel chosen with the same rows)."
     )
+
+
+def promise_note(criterion: "Criterion", intervals: "LiftIntervals") -> str:
+    """Return for whom the bound is: the population with a confidence, or this table."""
+    if isinstance(criterion, Population):
+        return f"The bound is {for_whom(criterion)}. {_VALUES}"
+    return f"The bound is {for_whom(criterion)}. {sample_note(intervals)}"
+
+
+def needed_rows(audit: "Audit") -> str:
+    """Return how many rows would support a bound that the table as a sample does not; or nothing.
+
+    Rows with the same shares, published by the same channel.
+    """
+    joint, criterion = audit.joint, audit.criterion
+    if joint.n_x * joint.n_s > _MOST_CELLS or not isinstance(criterion, BuiltIn):
+        return ""
+    level = criterion.confidence if isinstance(criterion, Population) else 0.95
+    found = smallest_sample(joint, audit.channel, plain_criterion(criterion), level)
+    if found is None:
+        return "No number of rows with the same shares would: it lies on its bound, or beyond."
+    return f"About {found:,} rows with the same shares would."
 
 
 def is_too_small(intervals: "LiftIntervals", audit: "Audit") -> bool:
     """Return whether a bound that holds would not be supported by the table as a sample."""
+    if isinstance(audit.criterion, Population):  # the audit itself is of the population
+        return False
     return audit.is_satisfied and intervals.supports(audit.criterion) is False
 
 
@@ -157,10 +196,16 @@ def never_together(cells: int, *, is_rows: bool = False) -> str:
     )
 
 
+def _population(criterion: "Criterion") -> Limit:
+    return Limit(_SAMPLE.name, f"The bound is {for_whom(criterion)}. {_VALUES}")
+
+
 def _sample(report: "Report") -> Limit:
+    if isinstance(report.subject.criterion, Population):
+        return _population(report.subject.criterion)
     if report.intervals is None:
         return _SAMPLE
-    text = sample_note(report.intervals)
+    text = promise_note(report.subject.criterion, report.intervals)
     if is_too_small(report.intervals, report.subject):
         return Limit(_SAMPLE.name, f"{text} {capital(TOO_SMALL)}", True)
     return Limit(_SAMPLE.name, text)

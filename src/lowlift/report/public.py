@@ -75,7 +75,7 @@ def public_of(report: "Report") -> Public:
         report.holds,
         verdict_of(report, is_public=True),
         promise_in_full(criterion, report.is_satisfied),
-        public_limits(report.publication, is_rows=report.is_rows),
+        public_limits(criterion, report.publication, is_rows=report.is_rows),
         promised_notions(criterion),
         utility,
         None if book is None else public_channel_table(book),

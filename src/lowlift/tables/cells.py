@@ -28,6 +28,9 @@ ORDERED = ("integer", "real", "date", "timestamp")
 MOST_ROWS = 100_000
 #: Cells by default: so many, and so many rows in each on the average.
 _MOST_CELLS, _ROWS_PER_CELL = 500, 40
+#: The same for the population; the part of the rows that a pilot has, and its rows per cell.
+_MOST_FOR_POPULATION, _ROWS_FOR_POPULATION = 60, 500
+_PILOT, _ROWS_PER_PILOT = 0.05, 12
 #: A column with more values than this, and than this share of the rows, is nearly unique.
 _MOST_VALUES, _MOST_SHARE = 50, 0.9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
@@ -127,10 +130,12 @@ def learn(
     min_rows: int = 20,
     weights: Mapping[str, float] | None = None,
     deadline: Deadline | None = None,
+    is_pilot: bool = False,
 ) -> Learnt:
     """Learn cells of some columns from at most 100,000 rows of a table.
 
-    S plays no part in them; its values are handed on for what comes after.
+    S plays no part in them; its values are handed on for what comes after. A pilot is a small part
+    of the rows, drawn at random: cells learnt from it are fixed before the others are counted.
 
     Raises
     ------
@@ -151,6 +156,8 @@ def learn(
     deadline = deadline or Deadline(None)
     with deadline.paused():
         rows = table.sample(names, sensitive, MOST_ROWS)
+    if is_pilot:
+        rows, most, min_rows = _pilot(rows, table.rows, most, min_rows)
     if most == "auto":
         most = max(1, min(_MOST_CELLS, len(rows) // _ROWS_PER_CELL))
     parts = list(zip(*rows, strict=True))
@@ -161,6 +168,27 @@ def learn(
     values = tuple(one if len(sensitive) > 1 else one[0] for one in labels)
     unique = tuple(name for name in names if _is_unique(columns[name], kinds[name]))
     return Learnt(found, kinds, values, unique)
+
+
+def _pilot(
+    rows: list[tuple[Any, ...]], total: int, most: int | str, min_rows: int
+) -> tuple[list[tuple[Any, ...]], int, int]:
+    """Return a random part of all rows, and how many cells of how many rows to learn from it.
+
+    Fewer cells than for the table alone: each must be known well enough from the other rows.
+    """
+    if total > len(rows):
+        raise InvalidInput(
+            f"rows are published for the population from tables of up to {MOST_ROWS:,} rows, of "
+            f"which some are drawn to learn cells; got {total:,}. Use a random part of the table, "
+            "or declare bins."
+        )
+    if most == "auto":
+        most = max(2, min(_MOST_FOR_POPULATION, len(rows) // _ROWS_FOR_POPULATION))
+    size = max(round(_PILOT * len(rows)), min(_ROWS_PER_PILOT * int(most), len(rows) // 5), 1)
+    chosen = np.random.default_rng().permutation(len(rows))[:size]
+    least = max(3, -(-min_rows * size // len(rows)))
+    return [rows[k] for k in chosen.tolist()], int(most), least
 
 
 def _is_unique(values: npt.NDArray[Any], kind: str) -> bool:

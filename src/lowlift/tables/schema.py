@@ -222,6 +222,9 @@ class Origin:
     from_data: tuple[str, ...] = ()
     #: Whether published texts that a spreadsheet would run as formulas are escaped.
     escape_formulas: bool = False
+    #: Rows by S and X that the cells of a release for the population were learnt from, which are
+    #: not counted again: in the order of the joint's labels; empty where there are none.
+    pilot: tuple[tuple[int, ...], ...] = ()
 
     @property
     def cells(self) -> Column | None:
@@ -260,6 +263,8 @@ class Origin:
         # Written only where it says something: other files stay as earlier versions read them.
         if not self.escape_formulas:
             del found["escape_formulas"]
+        if not self.pilot:
+            del found["pilot"]
         return found
 
     @classmethod
@@ -284,7 +289,8 @@ class Origin:
             raise InvalidInput(
                 f"the table's columns in the release are damaged: {fault}"
             ) from error
-        return cls(**{**saved, **sides, "from_data": tuple(saved["from_data"])})
+        pilot = tuple(tuple(row) for row in saved.get("pilot", ()))
+        return cls(**{**saved, **sides, "from_data": tuple(saved["from_data"]), "pilot": pilot})
 
 
 #: The name that the record had before.

@@ -111,8 +111,9 @@ def apply(
     Guarantee
         Table and receipt are written, or neither is. Nothing is written unless the release's audit
         holds and the channel, audited anew under this table's counts of S by X, satisfies the bound
-        here too; only `accept_unchecked` lets a table without S through. Rows out are rows in, less
-        those dropped.
+        here too; only `accept_unchecked` lets a table without S through. A release for the
+        population is refused only where these rows prove its bound broken. Rows out are rows in,
+        less those dropped.
 
     Raises
     ------

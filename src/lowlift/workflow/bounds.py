@@ -1,12 +1,19 @@
 """Check that the bound holds on the table that is to be published, with what is kept beside Y."""
 
+import warnings
 from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
 
 from lowlift._audit import Audit, audit
 from lowlift._channel import Channel
 from lowlift._joint import Joint, Label
+from lowlift._population.evidence import Evidence, evidence_against
+from lowlift._release import Release
+from lowlift.criteria import Population, criterion_on, plain_criterion
 from lowlift.encodings import Encoded
-from lowlift.errors import BoundViolated, InvalidInput
+from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.tables import Column, Counts, Each, Table
 from lowlift.workflow.columns import after_missing, per_column, quiet_joint
 
@@ -52,12 +59,56 @@ def check_here(counts: Counts, encoded: Encoded) -> None:
                 "would be published.",
                 advice="missing",
             )
+    if isinstance(encoded.release.criterion, Population):
+        _check_new_rows(counts, encoded)
+        return
     found = first_broken(counts, encoded)
     if found is not None:
         raise BoundViolated(
             f"{broken_words(found)} Nothing was written. Design the release on this table; a "
             "design with a smaller budget leaves room for change."
         )
+
+
+def _check_new_rows(counts: Counts, encoded: Encoded) -> None:
+    """Refuse rows that prove the bound for the population broken; warn of those in doubt."""
+    here, criterion = _here(counts, encoded), encoded.release.criterion
+    if here is None:
+        return
+    joint, channel = here
+    found, plain = _evidence(joint, channel, encoded.release), plain_criterion(criterion)
+    if found.is_proof:
+        raise BoundViolated(
+            f"these rows prove that the population no longer satisfies {plain}, with an error of "
+            f"at most {found.alpha:.3g}: {found.words}. Nothing was written. Design the release on "
+            "these rows."
+        )
+    verdict = audit(joint, channel, plain)
+    if not verdict.is_satisfied:
+        warnings.warn(
+            f"in these rows {len(verdict.violations)} of {channel.n_y} outputs are beyond {plain} "
+            f"(leakage {verdict.leakage.lower:.4f} below, {verdict.leakage.upper:.4f} above), "
+            "which chance alone can do: they do not prove that the population changed.",
+            LowliftWarning,
+            stacklevel=4,
+        )
+
+
+def _evidence(joint: Joint, channel: Channel, release: Release) -> Evidence:
+    """Return how strongly new rows speak against a release for the population."""
+    criterion = release.criterion
+    share = dict(zip(map(_tuple, release.joint.s_labels), release.joint.p_s, strict=True))
+    rare = 1 / (2 * release.joint.total)  # of a value that the design did not have
+    p_s = np.array([share.get(_tuple(label), rare) for label in joint.s_labels])
+    p_y = np.array([release.audit.p_y[label[0]] for label in channel.y_labels])  # type: ignore[index]
+    alpha = float(1 - Fraction(repr(criterion.confidence)))  # type: ignore[attr-defined]
+    bound = plain_criterion(criterion_on(criterion, joint))
+    counts = joint.counts.astype(np.float64)
+    return evidence_against(counts, channel.p_y_given_x, bound, (p_s, p_y), alpha)
+
+
+def _tuple(label: Label) -> Label:
+    return label if isinstance(label, tuple) else (label,)
 
 
 def broken_words(found: Audit) -> str:
@@ -75,10 +126,27 @@ def first_broken(counts: Counts, encoded: Encoded) -> Audit | None:
     Some columns of S may be absent. S is audited as a whole and column by column. Symbols that the
     design did not have are left out: their rows are refused or suppressed.
     """
+    here, release = _here(counts, encoded), encoded.release
+    if here is None:
+        return None
+    joint, channel = here
+    criterion = release.criterion
+    sensitive = [column for column in encoded.origin.sensitive if column in counts.columns]
+    is_kept = len(counts.columns) > len(sensitive) + len(encoded.origin.released)
+    if isinstance(criterion, Population) and not is_kept:
+        is_proof = _evidence(joint, channel, release).is_proof
+        return audit(joint, channel, plain_criterion(criterion)) if is_proof else None
+    parts = per_column(joint, channel, criterion, sensitive)
+    every = (audit(joint, channel, criterion), *(found for _, found in parts))
+    return next((found for found in every if not found.is_satisfied), None)
+
+
+def _here(counts: Counts, encoded: Encoded) -> tuple[Joint, Channel] | None:
+    """Return counts of S by X and kept columns as a joint, and the channel that publishes them."""
     origin, release = encoded.origin, encoded.release
     number = {label: x for x, label in enumerate(release.joint.x_labels)}
-    sensitive = [column for column in origin.sensitive if column in counts.columns]
-    n_s, n_x = len(sensitive), len(origin.released)
+    n_s = sum(column in counts.columns for column in origin.sensitive)
+    n_x = len(origin.released)
     cells: dict[tuple[Label, ...], dict[tuple[Label, ...], int]] = {}
     for symbol, amount in zip(counts.symbols, counts.counts, strict=True):
         s, x, kept = symbol[:n_s], symbol[n_s : n_s + n_x], symbol[n_s + n_x :]
@@ -92,10 +160,7 @@ def first_broken(counts: Counts, encoded: Encoded) -> Audit | None:
     s_labels = list(dict.fromkeys(s for row in cells.values() for s in row))
     table = [[row.get(s, 0) for row in cells.values()] for s in s_labels]
     joint = quiet_joint(table, s_labels, list(cells))
-    channel, criterion = _spread(joint, release.channel), release.criterion
-    parts = per_column(joint, channel, criterion, sensitive)
-    every = (audit(joint, channel, criterion), *(found for _, found in parts))
-    return next((found for found in every if not found.is_satisfied), None)
+    return joint, _spread(joint, release.channel)
 
 
 def _spread(joint: Joint, channel: Channel) -> Channel:

@@ -15,7 +15,7 @@ from lowlift._mechanisms.least_distortion import least_distortion
 from lowlift._release import Release
 from lowlift._wording import counted
 from lowlift.confidence import lift_intervals
-from lowlift.criteria import Criterion, criterion_on
+from lowlift.criteria import Criterion, Population, criterion_on
 from lowlift.encodings import Encoded
 from lowlift.tables import Column, Counts, Schema, Table
 from lowlift.tables.cells import Learnt, learn
@@ -54,15 +54,20 @@ def design_cells(
         min_rows=asked.min_rows,
         weights=asked.weights,
         deadline=deadline,
+        is_pilot=isinstance(criterion, Population),
     )
     is_late = deadline.is_over
     with deadline.paused():
         joint, counts = count(table, asked, learnt.column)
+    if isinstance(criterion, Population):
+        joint = joint.with_table(replace(joint.origin, pilot=_pilot_of(joint, learnt)))
     criterion = criterion_on(criterion, joint)
     here = np.array(joint.x_labels, np.int64)  # cells that some row is in
     distances = learnt.cells.distances[np.ix_(here, here)]
     release = least_distortion(joint, criterion, distances, time_limit=max(deadline.left, 0.0))
-    found = _refined(table, asked, learnt, release, deadline)
+    found = None  # which parts there are depends on S: for the population cells stay whole
+    if not isinstance(criterion, Population):
+        found = _refined(table, asked, learnt, release, deadline)
     if found is not None:
         release, counts = found
     origin = release.joint.origin
@@ -80,6 +85,15 @@ def design_cells(
         encoded=Encoded(asked.encoding or ROWS, release),
     )
     return made, counts
+
+
+def _pilot_of(joint: Joint, learnt: Learnt) -> tuple[tuple[int, ...], ...]:
+    """Return the rows that cells were learnt from, by S and cell, in the order of the joint."""
+    place = {label: x for x, label in enumerate(joint.x_labels)}
+    out = np.zeros((joint.n_s, joint.n_x), np.int64)
+    cells = np.array([place[cell] for cell in learnt.cells.of.tolist()])
+    np.add.at(out, (learnt.numbers_of(joint.s_labels), cells), 1)
+    return tuple(map(tuple, out.tolist()))
 
 
 def _cautions(joint: Joint, release: Release, min_rows: int, *, is_late: bool) -> tuple[str, ...]:

@@ -18,7 +18,17 @@ from lowlift._mechanisms.watchdog import watchdog
 from lowlift._release import Release
 from lowlift._solver.classes import Classes
 from lowlift._solver.search import State
-from lowlift.criteria import ALIP, LDP, LIP, AlphaLift, Chi2Lift, Criterion, L1Lift, MaxLift
+from lowlift.criteria import (
+    ALIP,
+    LDP,
+    LIP,
+    AlphaLift,
+    Chi2Lift,
+    Criterion,
+    L1Lift,
+    MaxLift,
+    Population,
+)
 from lowlift.errors import InvalidInput
 
 CRITERIA = ("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha")
@@ -41,6 +51,8 @@ _MOST_CELLS: Mapping[str, int] = MappingProxyType(
         "least-distortion": 20_000,
     }
 )
+#: Cells up to which the optimum for the population is searched.
+_MOST_FOR_POPULATION = 3_000
 #: Symbols up to which it does where S has two values.
 _MOST_OF_TWO = 200_000
 #: Steps |X|**2 |S| a second in merging, and the seconds that we are willing to start.
@@ -132,6 +144,8 @@ def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
     """Return the mechanism to run; "auto" takes the best one that the size allows."""
     check_choice(name, "mechanism", MECHANISMS)
     size = f"{joint.n_x:,} symbols of X by {joint.n_s:,} of S"
+    if isinstance(criterion, Population):
+        return _chosen_for_population(name, joint, size)
     cells, is_convex = joint.n_x * joint.n_s, getattr(criterion, "is_convex", True)
     seconds, different = joint.n_x**2 * joint.n_s / _MERGING_RATE, cells
     if is_convex and joint.n_s == 2 and name in {"auto", "random-response"}:
@@ -166,6 +180,28 @@ def choose(name: str, joint: Joint, criterion: Criterion) -> Chosen:
     why = "too many to randomise" if is_convex else f"{criterion} is not convex"
     merging = "optimal-merging" if joint.n_x <= PROVEN_SYMBOLS else "subset-merging"
     return Chosen(merging, f"{size}; {why}", is_auto=True)
+
+
+def _chosen_for_population(name: str, joint: Joint, size: str) -> Chosen:
+    """Return the mechanism for a bound that holds for the population."""
+    cells = joint.n_x * joint.n_s
+    if name == "subset-random-response":
+        raise InvalidInput(
+            "subset-random-response takes bounds for this table only. Use mechanism auto for the "
+            "population."
+        )
+    if name in {"auto", "random-response"} and cells <= _MOST_FOR_POPULATION:
+        is_auto, reason = name == "auto", f"{size}: small enough for the optimum"
+        return Chosen("random-response", reason if is_auto else "asked for", is_auto)
+    if name == "random-response":
+        raise InvalidInput(
+            f"random-response takes up to {_MOST_FOR_POPULATION:,} cells for the population; this "
+            f"table has {size}, {cells:,} cells. Use mechanism auto, wider bins or fewer columns."
+        )
+    _refuse_hours(size, 100 * joint.n_x**2 * joint.n_s / _MERGING_RATE)
+    if name == "auto":
+        return Chosen("subset-merging", f"{size}: too many for the optimum", is_auto=True)
+    return Chosen(name, "asked for")
 
 
 def _refuse_hours(size: str, seconds: float) -> None:

@@ -10,7 +10,7 @@ from lowlift._audit import Audit, audit
 from lowlift._channel import Channel
 from lowlift._joint import Joint, Label
 from lowlift._logs import logged
-from lowlift.criteria import Criterion
+from lowlift.criteria import Criterion, Population
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.tables import Bins, Column, Counts, Origin, Schema, Table, open_table
 from lowlift.tables.classes import with_classes
@@ -136,9 +136,10 @@ def per_column(
 ) -> tuple[tuple[str, Audit], ...]:
     """Return the audit of each sensitive column alone, when there are several.
 
-    For a convex criterion they follow from the joint's verdict; for others they need not.
+    For a convex criterion they follow from the joint's verdict; for others they need not. For the
+    population they are left out: those with several values of S are convex.
     """
-    if len(sensitive) == 1:
+    if len(sensitive) == 1 or isinstance(criterion, Population):
         return ()
     return tuple(
         (column.name, audit(_marginal(joint, k), channel, criterion))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from lowlift._files import write_bytes, write_text
 from lowlift._joint import Joint
 from lowlift._release import Release
-from lowlift.criteria import AtMost, BuiltIn, Criterion, criterion_on
+from lowlift.criteria import AtMost, BuiltIn, Criterion, Population, criterion_on
 from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
@@ -156,6 +156,11 @@ def bounds_of(
             )
             for split in ([None] if is_single else splits)
             for epsilon in epsilons
+        ]
+    if isinstance(criterion, Population):
+        return [
+            bound._replace(criterion=Population(bound.criterion, criterion.confidence))  # type: ignore[arg-type]
+            for bound in bounds_of(criterion.criterion, epsilons, splits, alpha)
         ]
     if not isinstance(criterion, BuiltIn) or isinstance(criterion, AtMost):
         raise InvalidInput(

@@ -11,7 +11,7 @@ from lowlift._joint import Joint
 from lowlift._receipts import Receipt
 from lowlift._release import Release
 from lowlift.confidence import lift_intervals
-from lowlift.criteria import AtMost, BuiltIn, Criterion
+from lowlift.criteria import AtMost, BuiltIn, Criterion, Population, plain_criterion
 from lowlift.criteria.protocol import epsilon_of
 from lowlift.encodings import Encoded, described
 from lowlift.errors import BoundViolated, InvalidInput
@@ -158,12 +158,13 @@ def _points_around(release: Release) -> list[Point]:
     """Run the merging mechanisms at budgets around the release's own, in about a second."""
     joint, criterion = release.joint, release.criterion
     is_bounded = math.isfinite(min(criterion.lower, criterion.upper))
-    if not isinstance(criterion, BuiltIn) or isinstance(criterion, AtMost) or not is_bounded:
+    plain, is_for_table = plain_criterion(criterion), not isinstance(criterion, Population)
+    if not isinstance(plain, BuiltIn) or isinstance(plain, AtMost) or not is_bounded:
         return []
     epsilons = _epsilons_around(joint, criterion)
     end = time.perf_counter() + _SECONDS
     mechanisms = ["subset-merging", "watchdog"]
-    if joint.n_x <= _SMALL and joint.n_x * joint.n_s <= _CELLS:
+    if is_for_table and joint.n_x <= _SMALL and joint.n_x * joint.n_s <= _CELLS:
         mechanisms.insert(0, "optimal-merging")
     found = tradeoff_of(
         joint,

@@ -1,0 +1,30 @@
+"""What a bound for the population costs, by the number of rows."""
+
+import numpy as np
+
+import lowlift as ll
+from _pictures.tradeoffs import for_both_themes
+from lowlift.figures import Curve, Panel, legend, panel_svg
+
+ROWS = (1_100, 2_201, 4_402, 11_005, 22_010, 66_030, 220_100)
+
+
+def kept() -> str:
+    """Draw NMI over the rows for designs for the population and for the table."""
+    whole, bound = ll.datasets.titanic(), ll.LIP(0.5)
+    best = ll.random_response(whole, bound).audit.nmi
+    found: dict[str, list[float]] = {"random response": [], "subset merging": []}
+    for rows in ROWS:
+        counts = np.maximum(np.rint(whole.p_sx * rows), whole.p_sx > 0).astype(int)
+        joint, asked = ll.Joint.from_counts(counts), ll.Population(bound)
+        release = ll.random_response(joint, asked, gap=5e-3, time_limit=10)
+        found["random response"].append(release.audit.nmi)
+        found["subset merging"].append(ll.subset_merging(joint, asked).audit.nmi)
+    x = np.log10(ROWS)
+    curves = [Curve("for the table, any number of rows", x, np.full(len(x), best), colour=1)]
+    for colour, (name, values) in enumerate(found.items()):
+        curves.append(Curve(f"for the population, {name}", x, np.array(values), colour=2 * colour))
+    panel = Panel("NMI against the rows", "log10 of the rows", "NMI", tuple(curves))
+    keys = "".join(f"<li>{entry.svg} {entry.label}</li>" for entry in legend([panel]))
+    drawn = panel_svg(panel, width=6.4, height=3.6)
+    return for_both_themes(f'{drawn}<ul class="legend">{keys}</ul>')

@@ -1,0 +1,207 @@
+"""The posteriors of X that keep a bound for every population of a confidence region.
+
+A posterior v stands for the column ``w = v / P(x)`` of a channel, up to its mass. A row of the
+region is a set of linear inequalities ``sum_x psi_x w_x <= 0``: those that points outside violate
+become rows of the linear programs, as tangents of a convex criterion do. So the coordinates of this
+polytope are w, with the column of ones, which tells nothing, at its centre.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from lowlift._arrays import Floats
+from lowlift._joint import Joint
+from lowlift._population.rows import population_region
+from lowlift._solver.polytope import Polytope
+from lowlift.criteria import HalfSpaces, Population
+
+#: Where the least gain of a row is below this, hardly any column but the constant is allowed.
+LEAST_GAIN = 1e-6
+#: How far inside atoms stay, as a part of the gain: room for rounding to whole numbers.
+_INSIDE = 1e-7
+#: Linear programs per start, at the most and at least.
+_STEPS, _LEAST_STEPS = 10, 2
+#: Points from which a round of pricing goes on on the region itself.
+_MOST_PROGRAMS = 12
+
+
+class PopulationPolytope(Polytope):
+    """The posteriors that a bound for the population allows, between two polytopes."""
+
+    def __init__(self, joint: Joint, criterion: Population) -> None:
+        self.joint, self.criterion = joint, criterion
+        self.members, self.n_x, self.p_x = np.arange(joint.n_x), joint.n_x, joint.p_x
+        self.lift = np.diag(1 / joint.p_x)
+        upper, lower, gain = population_region(joint, criterion).floats
+        #: The ends of psi, divided by the gain, so that the constant column has the value -1.
+        self.psi = -lower / gain[:, None], upper / gain[:, None]
+        self.rows, self.boxes = np.ones((1, self.n_x)), np.ones((4, 1))
+        self.tangents: list[tuple[float, ...]] = []
+        self.idle, self.normals = np.zeros(0, np.int64), np.zeros((0, self.n_x + 1))
+        self._settle()
+        self.cut(self.lift)
+
+    @property
+    def is_box(self) -> bool:
+        """Whether the rows are boxes of lifts: they are not."""
+        return False
+
+    @property
+    def is_polyhedral(self) -> bool:
+        """Whether all half-spaces are listed: there are too many."""
+        return False
+
+    @property
+    def is_line(self) -> bool:
+        """Whether the posteriors are judged by one number: they are not."""
+        return False
+
+    def _spaces(self, point: Floats) -> HalfSpaces:
+        """Return the inequality of each row of the region that a column violates."""
+        values, at = self._values(point[None])
+        broken = np.flatnonzero(values[:, 0] > 0)
+        order = broken[np.argsort(-values[broken, 0])][:2]  # the others mostly follow
+        found = [self._worst(point, row, float(at[row, 0])) for row in order.tolist()]
+        normals = np.array(found).reshape(len(found), self.n_x)
+        return HalfSpaces(normals, np.zeros(len(found)))
+
+    def _worst(self, column: Floats, row: int, at: float) -> Floats:
+        """Return the psi of a row that is worst for a column; `at` is the t that decides it.
+
+        Symbols above t have the upper end of psi, those below the lower end; those at t share what
+        the sum of psi, -1, leaves.
+        """
+        low, high = self.psi[0][row], self.psi[1][row]
+        ties = np.abs(column - at) <= 1e-12 * at
+        psi = np.where((column > at) & ~ties, high, low)
+        left, room = -1.0 - psi.sum(), np.where(ties, high - low, 0.0)
+        if left > 0 and room.sum() > 0:
+            psi = psi + np.minimum(1.0, left / room.sum()) * room
+        # Any psi between the ends with a sum of at most -1 is valid: whatever the rounding, go
+        # toward the lower ends until it is.
+        beyond, reach = psi.sum() + 1.0, (psi - low).sum()
+        if beyond > -1e-15 and reach > 0:
+            psi = low + (psi - low) * max(0.0, 1 - (beyond + 1e-13 * np.abs(psi).sum()) / reach)
+        return np.asarray(psi)
+
+    def _values(self, columns: Floats) -> tuple[Floats, Floats]:
+        """Return per row and column, (f, k), the least left side over t, and that t."""
+        order = np.argsort(columns, axis=1)
+        t = np.take_along_axis(columns, order, axis=1)
+        values, at = np.empty((2, len(self.psi[0]), len(columns)))
+        for row, (low, high) in enumerate(zip(*self.psi, strict=True)):
+            v, u = -low[order], high[order]
+            # At t = w_j: sum over those below of (t - w) v, over those above of (w - t) u, less t.
+            below = t * np.cumsum(v, axis=1) - np.cumsum(t * v, axis=1)
+            above = _sums_after(t * u) - t * _sums_after(u)
+            found = below + above - t
+            best = found.argmin(axis=1)
+            each = np.arange(len(columns))
+            values[row], at[row] = found[each, best], t[each, best]
+            none = (t * u).sum(axis=1)  # at t = 0
+            values[row], at[row] = (
+                np.minimum(values[row], none),
+                np.where(none < values[row], 0.0, at[row]),
+            )
+        return values, at
+
+    def descended(self, pi: Floats, starts: Floats) -> tuple[Floats, Floats]:
+        """Return points that successive linearisation finds, first on the rows so far.
+
+        From the best of those that the region does not allow, it goes on on the region itself.
+        """
+        first, first_values = super().descended(pi, starts)
+        outside = np.flatnonzero(np.isfinite(first_values))
+        outside = outside[self.excess(self.lifts(first[outside])) > 0]
+        outside = outside[np.argsort(first_values[outside])][:_MOST_PROGRAMS]
+        points, values = np.zeros((len(outside), self.n_x)), np.full(len(outside), np.inf)
+        if not len(outside):
+            return first, first_values
+        program = _Program(self)
+        for k, start in enumerate(first[outside]):
+            v = start
+            for step in range(_STEPS):
+                found = program.minimise(-np.log(v + 0.01 * 0.3**step) - pi)
+                if found is None:
+                    break
+                v, value = found, _value(found, pi)
+                if value < values[k] - 1e-12:
+                    points[k], values[k] = v, value
+                elif step > _LEAST_STEPS:
+                    break
+        return np.concatenate([first, points]), np.concatenate([first_values, values])
+
+    def excess(self, lifts: Floats, hair: float = _INSIDE) -> Floats:
+        """Return how far each column (|X|, k) is beyond its worst row, in gains, plus a hair."""
+        return np.asarray(self._values(lifts.T)[0].max(axis=0) + hair)
+
+    def shares_inside(self, lifts: Floats, *, is_exact: bool = False) -> Floats:
+        """Return how far from the constant column toward each column is allowed, in [0, 1].
+
+        Mixed with the constant column, a column has the mixed value: -1 for the constant.
+        """
+        beyond = np.maximum(self.excess(lifts, 0.0), 0.0)
+        return np.asarray((1.0 if is_exact else 1 - 2 * _INSIDE) / (1 + beyond))
+
+
+class _Program:
+    """Linear programs over the posteriors of a region, by HiGHS: all rows, written out.
+
+    Each row of the region has a t and, for each symbol, ``z >= max(u (w - t), v (t - w))``.
+    """
+
+    def __init__(self, polytope: PopulationPolytope) -> None:
+        import highspy
+        from scipy import sparse
+
+        (low, high), p_x, n = polytope.psi, polytope.p_x, polytope.n_x
+        size = len(low)
+        blocks = [[sparse.csr_matrix(np.ones((1, n))), None, None]]
+        # Columns: v by symbol, t by row, z by row and symbol.
+        for ends in (high, low):
+            over_v = sparse.vstack([sparse.diags(-row / p_x) for row in ends])
+            over_t = sparse.block_diag([row[:, None] for row in ends])
+            blocks.append([over_v, over_t, sparse.identity(size * n)])
+        blocks.append(
+            [sparse.csr_matrix((size, n)), -sparse.identity(size),
+             sparse.kron(sparse.identity(size), np.ones((1, n)))]
+        )  # fmt: skip
+        matrix = sparse.bmat(blocks, format="csr")
+        model, infinity = highspy.HighsLp(), highspy.kHighsInf
+        model.num_row_, model.num_col_ = matrix.shape
+        model.col_cost_ = np.zeros(model.num_col_)
+        model.col_lower_ = np.r_[np.zeros(n + size), np.full(size * n, -infinity)]
+        model.col_upper_ = np.full(model.num_col_, infinity)
+        model.row_lower_ = np.r_[1.0, np.zeros(2 * size * n), np.full(size, -infinity)]
+        inside = np.full(size, -3 * _INSIDE)
+        model.row_upper_ = np.r_[1.0, np.full(2 * size * n, infinity), inside]
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
+        model.a_matrix_.value_ = matrix.data
+        self.solver: Any = highspy.Highs()
+        settings = (("output_flag", False), ("threads", 1), ("primal_feasibility_tolerance", 1e-9))
+        for name, value in settings:
+            self.solver.setOptionValue(name, value)
+        self.solver.passModel(model)
+        self.optimal, self.n = highspy.HighsModelStatus.kOptimal, n
+        self.columns = np.arange(n, dtype=np.int32)
+
+    def minimise(self, cost: Floats) -> Floats | None:
+        """Return the best posterior for costs of the symbols; None where there is none."""
+        self.solver.changeColsCost(self.n, self.columns, cost)
+        self.solver.run()
+        if self.solver.getModelStatus() != self.optimal:
+            return None
+        v = np.maximum(np.array(self.solver.getSolution().col_value)[: self.n], 0.0)
+        return np.asarray(v / v.sum())
+
+
+def _value(v: Floats, pi: Floats) -> float:
+    """Return ``H(v) - pi . v``."""
+    return float(-(v * np.log(np.where(v > 0, v, 1.0))).sum() - v @ pi)
+
+
+def _sums_after(values: Floats) -> Floats:
+    """Return for each entry of a row the sum of those after it."""
+    return np.asarray(values.sum(axis=1, keepdims=True) - np.cumsum(values, axis=1))
