@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli.bound_options import Confidence, Promise, promised
 from lowlift._cli.reports import Pages
 
 key = typer.Typer(help="Keys for draws that repeat.", no_args_is_help=True)
@@ -214,8 +215,8 @@ def tradeoff(
             "--at-most 'income=>50K:0.5' for a value of S at each of them.",
         ),
     ] = None,
-    promise: o.Promise = "table",
-    confidence: o.Confidence = None,
+    promise: Promise = "table",
+    confidence: Confidence = None,
     reading: o.Reading,
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
@@ -249,8 +250,7 @@ def tradeoff(
         splits = parse_numbers(split or "0.5", "split")
         bounds = bounds_of(criterion or "alip", epsilons, splits, alpha)
     bounds = [
-        bound._replace(criterion=o.promised(bound.criterion, promise, confidence))
-        for bound in bounds
+        bound._replace(criterion=promised(bound.criterion, promise, confidence)) for bound in bounds
     ]
     loosest = max(bounds, key=lambda bound: bound.epsilon)
     asked = reading.asked(sensitive, released)

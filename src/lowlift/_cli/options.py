@@ -7,14 +7,13 @@ users see the fields as options, at the record's place in the signature.
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from lowlift.criteria import Criterion
     from lowlift.workflow import Asked, Options, Recording
 
 
@@ -140,109 +139,6 @@ class Reading:
         if len(bins) < len(parsed):
             raise InvalidInput("bins are given twice for the same column.")
         return Asked(tuple(sensitive or ()), tuple(released or ()), bins, self.missing, **more)
-
-
-Promise = Annotated[
-    str,
-    typer.Option(
-        "--for",
-        metavar="table|population",
-        help="Whom the bound is for: this table, whose rows are everybody; or the population that "
-        "the rows are a random sample of. For example: --for population",
-    ),
-]
-Confidence = Annotated[
-    float | None,
-    typer.Option(
-        help="With --for population: how sure the bound is, over samples, e.g. 0.99 (default 0.95)."
-    ),
-]
-
-
-def promised(criterion: "Criterion", promise: str, confidence: float | None) -> "Criterion":
-    """Return a criterion for this table, or for the population with a confidence."""
-    from lowlift._arguments import check_choice
-    from lowlift.criteria import Population
-    from lowlift.errors import InvalidInput
-
-    check_choice(promise, "--for", ("table", "population"))
-    if promise == "table":
-        if confidence is not None:
-            raise InvalidInput("--confidence goes with --for population; the bound is for a table.")
-        return criterion
-    return Population(criterion, 0.95 if confidence is None else confidence)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A criterion, its budgets, and whom it is for."""
-
-    criterion: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="lip, alip, ldp, max-lift, l1, chi2 or alpha. For example: --criterion alip "
-            "--lower 1 --upper 1",
-        ),
-    ] = None
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="The budget in nats, divided by --split for two-sided criteria, e.g. 2."),
-    ] = None
-    split: Annotated[
-        float | None,
-        typer.Option(help="The lower side's share of --epsilon, e.g. 0.65 (default 0.5)."),
-    ] = None
-    lower: Annotated[
-        float | None,
-        typer.Option(
-            help="No sensitive value becomes less than e**-LOWER times as likely, e.g. 1."
-        ),
-    ] = None
-    upper: Annotated[
-        float | None,
-        typer.Option(help="No sensitive value becomes more than e**UPPER times as likely, e.g. 1."),
-    ] = None
-    alpha: Alpha = None
-    at_most: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FACTOR|COLUMN=VALUE:BELIEF",
-            help="The bound in words, instead of --criterion: --at-most 2 (no sensitive value "
-            "becomes more than 2 times as likely, nor less than half), --at-most "
-            "'income=>50K:0.5' (no published row makes this value more likely than 50%), or both.",
-        ),
-    ] = None
-
-    promise: Promise = "table"
-    confidence: Confidence = None
-
-    def made(self, sensitive: list[str] | None) -> "Criterion":
-        """Return the criterion for the columns of S; there is no default bound."""
-        return promised(self._plain(sensitive), self.promise, self.confidence)
-
-    def _plain(self, sensitive: list[str] | None) -> "Criterion":
-        from lowlift.errors import InvalidInput
-        from lowlift.workflow import criterion_of
-        from lowlift.workflow.budgets import at_most_of
-
-        if self.at_most:
-            whom = self.promise, self.confidence
-            if replace(self, at_most=None) != Bound(promise=whom[0], confidence=whom[1]):
-                raise InvalidInput("name one bound: --at-most, or --criterion with its budgets.")
-            return at_most_of(self.at_most, sensitive or [])
-        if self.criterion is None:
-            raise InvalidInput(
-                "name a bound, for example --at-most 2 or --criterion alip --lower 1 --upper 1."
-            )
-        return criterion_of(
-            self.criterion,
-            epsilon=self.epsilon,
-            split=self.split,
-            lower=self.lower,
-            upper=self.upper,
-            alpha=self.alpha,
-        )
 
 
 @dataclass(frozen=True)

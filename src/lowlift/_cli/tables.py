@@ -8,6 +8,7 @@ from warnings import catch_warnings, simplefilter
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli.bound_options import Bound
 from lowlift._cli.ledger_options import Ledgered
 from lowlift._cli.progress import drawing, searching
 from lowlift._cli.reports import Pages
@@ -30,7 +31,7 @@ def audit(
     sensitive: Annotated[list[str] | None, o.SENSITIVE] = None,
     released: Annotated[list[str] | None, o.RELEASED] = None,
     reading: o.Reading,
-    bound: o.Bound,
+    bound: Bound,
     engine: o.Engine = None,
     output: o.Output,
 ) -> None:
@@ -116,7 +117,7 @@ def design(
     ] = None,
     round_to: o.RoundTo = None,
     reading: o.Reading,
-    bound: o.Bound,
+    bound: Bound,
     method: o.Method,
     rows: o.Rows,
     time_limit: o.TimeLimit = 60.0,
@@ -221,7 +222,7 @@ def sanitize(
     released: o.ReleasedOrAll = None,
     out: o.Target,
     reading: o.Reading,
-    bound: o.Bound,
+    bound: Bound,
     method: o.Method,
     rows: o.Rows,
     round_to: o.RoundTo = None,
@@ -287,7 +288,7 @@ def refine(
             "safe.csv.",
         ),
     ] = None,
-    bound: o.Bound,
+    bound: Bound,
     round_to: o.RoundTo = None,
     time_limit: o.TimeLimit = 60.0,
     draws: o.Draws,

@@ -120,7 +120,9 @@ def _whole(values: Floats, of: Ints) -> list[int]:
 def population_region(joint: "Joint", criterion: Population) -> Region:
     """Return the columns that keep a bound for the population of a joint's counted rows."""
     bound = criterion_on(criterion, joint)
-    return region_of(counted_rows(joint), bound.criterion, bound.confidence)  # type: ignore[attr-defined]
+    if not isinstance(bound, Population):  # for type checkers: it is one with numbers for labels
+        raise TypeError(type(bound).__name__)
+    return region_of(counted_rows(joint), bound.criterion, bound.confidence)
 
 
 def counted_rows(joint: "Joint") -> npt.NDArray[Any]:

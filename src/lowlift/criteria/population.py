@@ -65,7 +65,7 @@ class Population(BuiltIn):
         return self.criterion.upper
 
     @property
-    def is_convex(self) -> bool:  # type: ignore[override]
+    def is_convex(self) -> bool:  # type: ignore[override]  # a field elsewhere
         """Whether mixing allowed outputs is allowed."""
         return self.criterion.is_convex
 
@@ -89,19 +89,19 @@ class Population(BuiltIn):
         """Return the number by which merging orders blocks: that of the criterion."""
         return self.criterion.risk(lift_sy, p_s)
 
-    def screen(self, lift_sy: Floats, p_s: Floats, error: float) -> tuple[Bools, Bools]:  # noqa: ARG002
+    def screen(self, lift_sy: Floats, p_s: Floats, error: float) -> tuple[Bools, Bools]:  # noqa: ARG002 (it refuses)
         """Refuse: lifts of a table do not decide a bound for the population."""
         self._refuse()
 
-    def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:  # noqa: ARG002
+    def verdict(self, posterior: Sequence[int], prior: Sequence[int]) -> bool:  # noqa: ARG002 (it refuses)
         """Refuse: lifts of a table do not decide a bound for the population."""
         self._refuse()
 
-    def half_spaces(self, p_s: Floats) -> HalfSpaces:  # noqa: ARG002
+    def half_spaces(self, p_s: Floats) -> HalfSpaces:  # noqa: ARG002 (it refuses)
         """Refuse: the region is one of channels, not of lifts."""
         self._refuse()
 
-    def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:  # noqa: ARG002
+    def cut(self, lift_s: Floats, p_s: Floats) -> HalfSpaces:  # noqa: ARG002 (it refuses)
         """Refuse: the region is one of channels, not of lifts."""
         self._refuse()
 

@@ -100,8 +100,8 @@ def _evidence(joint: Joint, channel: Channel, release: Release) -> Evidence:
     share = dict(zip(map(_tuple, release.joint.s_labels), release.joint.p_s, strict=True))
     rare = 1 / (2 * release.joint.total)  # of a value that the design did not have
     p_s = np.array([share.get(_tuple(label), rare) for label in joint.s_labels])
-    p_y = np.array([release.audit.p_y[label[0]] for label in channel.y_labels])  # type: ignore[index]
-    alpha = float(1 - Fraction(repr(criterion.confidence)))  # type: ignore[attr-defined]
+    p_y = np.array([release.audit.p_y[label[0]] for label in channel.y_labels])  # type: ignore[index]  # pairs
+    alpha = float(1 - Fraction(repr(criterion.confidence)))  # type: ignore[attr-defined]  # Population
     bound = plain_criterion(criterion_on(criterion, joint))
     counts = joint.counts.astype(np.float64)
     return evidence_against(counts, channel.p_y_given_x, bound, (p_s, p_y), alpha)

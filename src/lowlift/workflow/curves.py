@@ -159,7 +159,7 @@ def bounds_of(
         ]
     if isinstance(criterion, Population):
         return [
-            bound._replace(criterion=Population(bound.criterion, criterion.confidence))  # type: ignore[arg-type]
+            bound._replace(criterion=Population(bound.criterion, criterion.confidence))  # type: ignore[arg-type]  # built in
             for bound in bounds_of(criterion.criterion, epsilons, splits, alpha)
         ]
     if not isinstance(criterion, BuiltIn) or isinstance(criterion, AtMost):
