@@ -164,6 +164,26 @@ def test_a_cancelled_search_says_so_and_a_slider_goes_on(visit, long_table):
     expect(badge(page)).to_be_visible()
 
 
+def test_the_answer_to_a_search_that_another_setting_replaced_is_dropped(visit, long_table):
+    page, working = visit.page, start_search(visit, long_table)
+    job = re.search(r"/jobs/([^/]+)/", working.get_attribute("data-events"))[1]
+    held = []
+
+    def hold(route):  # the question of the search, not that of the form
+        asks = not held and route.request.headers.get("hx-target") != "result"
+        held.append(route) if asks else route.continue_()
+
+    page.route("**/look?*", hold)
+    token = {"token": page.locator("input[name=token]").first.input_value()}
+    with page.expect_request("**/look?*"):
+        visit.client.post(f"/jobs/{job}/stop", data=token)
+    page.get_by_label("How to randomise or merge").select_option("subset-merging")
+    expect(badge(page)).to_be_visible()
+    with page.expect_event("requestfinished", lambda found: found == held[0].request):
+        held[0].continue_()
+    expect(page.locator("#result")).to_contain_text("By subset-merging")
+
+
 def test_cancel_counts_though_the_search_ends_before_the_server_hears_of_it(visit, long_table):
     page, working = visit.page, start_search(visit, long_table)
     job = re.search(r"/jobs/([^/]+)/", working.get_attribute("data-events"))[1]

@@ -52,6 +52,10 @@ function listen(root) {
     document.addEventListener("htmx:beforeCleanupElement", (event) => {
       if (event.target === part) source.close();
     });
+    // An answer to what was replaced meanwhile is of another setting: nothing is to be filled.
+    part.addEventListener("htmx:beforeOnLoad", (event) => {
+      if (!part.isConnected) event.preventDefault();
+    });
   });
 }
 
