@@ -182,6 +182,7 @@ def test_the_answer_to_a_search_that_another_setting_replaced_is_dropped(visit, 
     with page.expect_event("requestfinished", lambda found: found == held[0].request):
         held[0].continue_()
     expect(page.locator("#result")).to_contain_text("By subset-merging")
+    expect(page).to_have_url(re.compile("mechanism=subset-merging"))
 
 
 def test_cancel_counts_though_the_search_ends_before_the_server_hears_of_it(visit, long_table):

@@ -68,6 +68,7 @@ def test_a_publication_is_recorded_without_a_value_of_the_data(publish, people, 
     assert found.release == made.release.fingerprint
     assert found.release_file == str(tmp_path / "safe.release.json")
     content = (tmp_path / "ledger.sqlite").read_bytes()
+    content = content.replace(str(tmp_path.parent).encode(), b"")  # where a worker's name stands
     for value in (b"yes", b"w1", b"w4", b"p17"):
         assert value not in content
 
