@@ -14,6 +14,7 @@ from lowlift._ledger import Ledger
 #: Writes entries for ever, and says each id when it is written.
 _WRITER = """
 import sys
+import time
 sys.path.insert(0, {tests!r})
 from ledger_entries import entry
 from lowlift._ledger import Ledger
@@ -27,6 +28,7 @@ while True:
         print("added", one.id, flush=True)
         ledger.end(one, is_published=True)
         print("ended", one.id, flush=True)
+    time.sleep(0.005)  # SQLite is not fair: let the other write too
 """
 
 
