@@ -111,15 +111,22 @@ def answer(
     """Design a release and say what it promises; from `joint` if the columns were counted."""
     how: Any = {
         "mechanism": setting.mechanism,
-        "encoding": setting.encoding or None,
         "time_limit": setting.seconds,
         "progress": lambda state: tell(tuple(state)),
     }
+    encoding = setting.encoding or None
+    if joint is None and asked.cells is None and setting.mechanism != "auto":
+        joint, _ = workflow.count_table(source, asked, engine=engine)
     if joint is None:
+        how |= {"encoding": encoding, "default": setting.default_encoding}
         made = workflow.design(source, asked, bound, engine=engine, **how)
     else:
-        origin = replace(joint.origin, encoding="")
-        made = workflow.design_counted(joint, origin, bound, **how)
+        origin, how["encoding"] = (
+            replace(joint.origin, encoding=""),
+            encoding or setting.default_encoding,
+        )
+        # A limit moved to a looser one must not lose information.
+        made = workflow.design_counted(joint, origin, bound, is_monotone=True, **how)
         made = replace(made, notes=notes_on_sensitive(asked, joint))
     facts = {
         "report": _report(made, setting),

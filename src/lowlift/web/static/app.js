@@ -10,25 +10,38 @@ function recomputing() {
   if (answer) answer.setAttribute("aria-busy", "true");
 }
 
-// Text is answered when the typing pauses, all else at once.
+// Text is answered when the typing pauses, all else at once; what was asked already is not asked anew.
 function watchForm(form) {
-  let later;
-  const settle = () => { clearTimeout(later); htmx.trigger(form, "settled"); };
+  let later, isAsked = false;
+  const said = () => new URLSearchParams(new FormData(form)).toString();
+  let last = said();
+  const settle = () => {
+    clearTimeout(later);
+    const now = said();
+    if (now === last) {
+      if (!isAsked) byId("answer").removeAttribute("aria-busy");
+      return;
+    }
+    last = now;
+    recomputing();
+    htmx.trigger(form, "settled");
+  };
   const isText = (field) => field.matches("input:not([type=radio]):not([type=checkbox]):not([type=range])");
   form.addEventListener("input", (event) => {
-    if (!event.target.name) return;
-    recomputing();
+    if (!event.target.name || !isText(event.target)) return;
+    if (said() !== last) recomputing();
     clearTimeout(later);
-    if (isText(event.target)) later = setTimeout(settle, 300);
+    later = setTimeout(settle, 300);
   });
   form.addEventListener("change", (event) => {
     const field = event.target;
     if (field.dataset.sets) form.elements[field.dataset.sets].value = field.value;
-    if (field.name) { recomputing(); settle(); }
+    fitForm(form);
+    settle();
   });
-  form.addEventListener("submit", () => clearTimeout(later));
+  form.addEventListener("htmx:beforeRequest", () => { isAsked = true; recomputing(); });
+  form.addEventListener("htmx:afterRequest", () => { isAsked = false; });
   fitForm(form);
-  form.addEventListener("change", () => fitForm(form));
 }
 
 // Only the options that the chosen criterion has.
