@@ -31,6 +31,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "mechanism": MECHANISMS,
     "encoding": ENCODINGS,
 }
+#: Kinds that have no symbols without bins; and how many columns a message names.
+_MUST_HAVE_BINS, _MOST_NAMED = frozenset({"integer", "real", "timestamp"}), 3
 _NUMBERS = ("limit", "epsilon", "split", "alpha", "confidence", "seconds")
 #: Given without a criterion and a limit, as former addresses have them: the criterion was this one.
 _BUDGETS, _FORMER_CRITERION, _FORMER_MECHANISM = (
@@ -127,7 +129,22 @@ class Setting:
                     Column(name, kinds.get(name, "other"), bins)
             except InvalidInput as error:
                 found[f"bin:{name}"] = message_of(error)
-        return found
+        return found | ({} if found or kinds is None else self._lonely_bins(kinds))
+
+    def _lonely_bins(self, kinds: Mapping[str, str]) -> dict[str, str]:
+        """Return what is wrong when some numbers to publish have bins and others have none."""
+        bins = dict(self.bins)
+        binned = [name for name in self.released if name in bins]
+        plain = [n for n in self.released if n not in bins and kinds.get(n) in _MUST_HAVE_BINS]
+        if not binned or not plain or self.is_empty:
+            return {}
+        rest = f" and {len(plain) - _MOST_NAMED} more" if len(plain) > _MOST_NAMED else ""
+        message = (
+            f"with groups for {binned[0]!r}, other numbers must have groups too: "
+            f"{', '.join(map(repr, plain[:_MOST_NAMED]))}{rest} have none. Group them, leave them "
+            "out, or take automatic cells for all."
+        )
+        return {f"bin:{binned[0]}": message}
 
     @property
     def is_chosen(self) -> bool:

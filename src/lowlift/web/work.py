@@ -22,8 +22,8 @@ from lowlift.tables.schema import OF_CELLS
 from lowlift.web.jobs import Tell
 from lowlift.web.settings import MOST_SECONDS, Setting
 from lowlift.web.words import redacted
-from lowlift.workflow import Asked, Design, Options, Point, Sanitized
-from lowlift.workflow.overview import Overview, overview_of
+from lowlift.workflow import Asked, Design, Options, Point, Sanitized, TableProfile
+from lowlift.workflow.overview import Histogram, Overview, histogram_of, overview_of
 
 #: Where the reports of a publication are, beside its other files.
 REPORT, PUBLIC_REPORT = "report.html", "public-report.html"
@@ -91,6 +91,20 @@ def inspect(source: Any, engine: str | None, tell: Tell) -> Overview:
     """Return the rows and columns of a table."""
     del tell
     return overview_of(source, engine=engine)
+
+
+def profile(
+    source: Any, engine: str | None, sensitive: tuple[str, ...], tell: Tell
+) -> TableProfile:
+    """Return what each column tells of the sensitive ones, alone."""
+    del tell
+    return workflow.profile_columns(source, sensitive, engine=engine, is_alone=True)
+
+
+def histogram(source: Any, engine: str | None, name: str, tell: Tell) -> Histogram:
+    """Return how many rows a column has where."""
+    del tell
+    return histogram_of(source, name, engine=engine)
 
 
 def _report(made: Design, setting: Setting, points: Any = ()) -> Report:

@@ -26,6 +26,8 @@ async def answer(request: Request, place: InPlace, session: InSession) -> Respon
         place = place.known(found)
     parts = await panel(session, place)
     parts += show("steps.html", steps=steps(session, place), place=place, is_swapped=True)
+    if place.step == "columns":
+        parts += show("onward.html", place=place, is_swapped=True)
     now = urlsplit(request.headers.get("hx-current-url", ""))
     before, _ = Setting.read(parse_qsl(now.query, keep_blank_values=True))
     is_new = before != place.setting or now.path != f"/{place.step}"
