@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from lowlift._audit import Audit
-from lowlift._guarantees import FAILS, promise_of, verdict_word
+from lowlift._guarantees import promise_of
 from lowlift._rounding import percent_at_most
 from lowlift._wording import capital, counted, joined, of_rows
 from lowlift.criteria import Population
@@ -89,16 +89,29 @@ def outcome_of(
     is_rows, criterion = encoded.name in OF_CELLS, audit.criterion
     promise = promise_of(criterion).replace("sensitive value", f"value of {joined(sensitive)}")
     promise = of_rows(promise) if is_rows else promise
-    share = kept_share(encoded)
-    state = USEFUL if share >= LEAST_KEPT else EMPTY
-    if verdict_word(criterion, audit.is_certified, is_satisfied) == FAILS or not is_satisfied:
-        state, promise = CANNOT, f"not kept for each sensitive column alone: {promise}"
+    state, share = state_of(encoded, is_satisfied=is_satisfied)
+    if state == CANNOT:
+        promise = f"not kept for each sensitive column alone: {promise}"
     why = _why(encoded, audit) if state == EMPTY else ""
-    proven, most = encoded.release.certificate, None
-    if proven is not None and getattr(proven, "scope", "") == "mechanisms" and not is_rows:
-        most = min(1.0, proven.upper_bound)
+    most = proven_most(encoded)
     sentence = f"{capital(promise)}."
     return Outcome(state, sentence, why, _numbers(encoded), share, most, beliefs_of(audit))
+
+
+def state_of(encoded: Encoded, *, is_satisfied: bool) -> tuple[str, float]:
+    """Return the state of a release, and what it keeps."""
+    share = kept_share(encoded)
+    if not is_satisfied or not encoded.release.audit.is_satisfied:
+        return CANNOT, 0.0
+    return (USEFUL if share >= LEAST_KEPT else EMPTY), share
+
+
+def proven_most(encoded: Encoded) -> float | None:
+    """Return what no release can keep more of, as `kept_share` measures it; None if not proven."""
+    proven = encoded.release.certificate
+    if proven is None or encoded.name in OF_CELLS or proven.scope != "mechanisms":
+        return None
+    return min(1.0, proven.upper_bound)
 
 
 def kept_share(encoded: Encoded) -> float:

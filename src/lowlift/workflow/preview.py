@@ -105,6 +105,8 @@ def preview_table(table: Table, made: Design, page: int = 0) -> Preview:
     names = list(origin.schema.released)
     sensitive = [column.name for column in origin.sensitive]
     symbols = [origin.cells] if origin.cells is not None else list(origin.released)
+    if origin.cells is not None:
+        table.hold([*names, *sensitive])  # cells of a copy are found much faster
     rows = table.sample([*names, *sensitive], [*symbols, *origin.sensitive], _MOST_ROWS)
     rows.sort(key=repr)  # engines give rows in any order
     width = len(names) + len(sensitive)
@@ -188,20 +190,14 @@ def _of_rows(
         donors = [_within(x, x[first], rng) for _ in columns]
     else:
         donors = [drawn()] * len(columns)
-    values = [[_shown(row[k]) for row in rows] for k in columns]
-    same = np.array(
-        [
-            [column[a] == column[b] for a, b in enumerate(of.tolist())]
-            for column, of in zip(values, donors, strict=True)
+    values = [np.array([row[k] for row in rows], object) for k in columns]
+    same = np.array([column == column[of] for column, of in zip(values, donors, strict=True)], bool)
+    after = []
+    for k in chosen.tolist():
+        pairs = [
+            (_shown(own[k]), _shown(own[of[k]])) for own, of in zip(values, donors, strict=True)
         ]
-    )
-    after = [
-        tuple(
-            Value(column[of[k]], "" if is_same[k] else NEW)
-            for column, of, is_same in zip(values, donors, same, strict=True)
-        )
-        for k in chosen.tolist()
-    ]
+        after.append(tuple(Value(text, "" if text == own else NEW) for own, text in pairs))
     shares = zip(encoded.names, same.mean(axis=1).tolist(), strict=True)
     return after, tuple(shares), float(same.all(axis=0).mean())
 
