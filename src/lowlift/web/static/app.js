@@ -8,6 +8,8 @@ const byId = (id) => document.getElementById(id);
 function recomputing() {
   const answer = byId("answer");
   if (answer) answer.setAttribute("aria-busy", "true");
+  // What follows from the answer is old as well.
+  document.querySelectorAll("#trade-part, #rows-part").forEach((part) => part.setAttribute("aria-busy", "true"));
 }
 
 // Text is answered when the typing pauses, all else at once.
@@ -16,7 +18,7 @@ function watchForm(form) {
   const settle = () => { clearTimeout(later); htmx.trigger(form, "settled"); };
   const isText = (field) => field.matches("input:not([type=radio]):not([type=checkbox]):not([type=range])");
   form.addEventListener("input", (event) => {
-    if (!event.target.name) return;
+    if (!event.target.name || event.target.form !== form) return;
     recomputing();
     clearTimeout(later);
     if (isText(event.target)) later = setTimeout(settle, 300);
@@ -24,7 +26,7 @@ function watchForm(form) {
   form.addEventListener("change", (event) => {
     const field = event.target;
     if (field.dataset.sets) form.elements[field.dataset.sets].value = field.value;
-    if (field.name) { recomputing(); settle(); }
+    if (field.name && field.form === form) { recomputing(); settle(); }
   });
   form.addEventListener("submit", () => clearTimeout(later));
   fitForm(form);
