@@ -11,7 +11,6 @@ from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
 from lowlift.web.visitors import InSession
-from lowlift.web.work import Answer
 
 router = APIRouter()
 
@@ -41,7 +40,7 @@ async def compared(request: Request, session: InSession) -> Response:
 
 
 async def _table(session: Session, every: list[Place]) -> str:
-    answers: list[Answer | str | None] = []
+    answers = []
     known, waiting = [], []
     for place in every:
         overview = await overview_of(session, place.setting.table)
