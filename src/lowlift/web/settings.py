@@ -206,6 +206,11 @@ class Setting:
         more: Any = {"cells": cells, "weights": weights}
         return Asked(self.sensitive, self.released, bins, self.missing, **more)
 
+    @property
+    def default_encoding(self) -> str | None:
+        """How symbols are written when no encoding is asked for; None: as fits the mechanism."""
+        return "values" if self.mechanism == "auto" else None
+
     def bound(self) -> Criterion:
         """Return the criterion with its budgets, for the rows or for whom they are a sample of."""
         found = self._plain_bound()

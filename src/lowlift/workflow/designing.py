@@ -134,7 +134,8 @@ def design_counted(
     chosen = choose(mechanism, joint, criterion)
     chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     if first is not None and chosen.name in _SEARCHES and joint.n_x * joint.n_s > _FEW_CELLS:
-        first(design_counted(joint, spec, criterion, mechanism="subset-merging"))
+        quick: Any = {"mechanism": "subset-merging", "encoding": encoding}
+        first(design_counted(joint, spec, criterion, **quick))
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
     encoded = encode(release, encoding or spec.encoding or default_encoding(release))
     made = encoded.release.with_table(replace(spec, encoding=encoded.name))

@@ -5,32 +5,44 @@ const byId = (id) => document.getElementById(id);
 
 // ---------- the answer: greyed from the first touch of a field until it is of this setting ----------
 
-function recomputing() {
-  const answer = byId("answer");
-  if (answer) answer.setAttribute("aria-busy", "true");
-  // What follows from the answer is old as well.
-  document.querySelectorAll("#trade-part, #rows-part").forEach((part) => part.setAttribute("aria-busy", "true"));
-}
+// What follows from the answer is as old as it is.
+const shown = () => document.querySelectorAll("#answer, #trade-part, #rows-part");
+const recomputing = () => shown().forEach((part) => part.setAttribute("aria-busy", "true"));
+const unchanged = () => shown().forEach((part) => part.removeAttribute("aria-busy"));
 
-// Text is answered when the typing pauses, all else at once.
+// Text is answered when the typing pauses, all else at once; what was asked already is not asked anew.
 function watchForm(form) {
-  let later;
-  const settle = () => { clearTimeout(later); htmx.trigger(form, "settled"); };
+  let later, isAsked = false;
+  const said = () => new URLSearchParams(new FormData(form)).toString();
+  let last = said();
+  const settle = () => {
+    clearTimeout(later);
+    const now = said();
+    if (now === last) {
+      if (!isAsked) unchanged();
+      return;
+    }
+    last = now;
+    recomputing();
+    htmx.trigger(form, "settled");
+  };
   const isText = (field) => field.matches("input:not([type=radio]):not([type=checkbox]):not([type=range])");
   form.addEventListener("input", (event) => {
-    if (!event.target.name || event.target.form !== form) return;
-    recomputing();
+    if (!event.target.name || event.target.form !== form || !isText(event.target)) return;
+    if (said() !== last) recomputing();
     clearTimeout(later);
-    if (isText(event.target)) later = setTimeout(settle, 300);
+    later = setTimeout(settle, 300);
   });
   form.addEventListener("change", (event) => {
     const field = event.target;
     if (field.dataset.sets) form.elements[field.dataset.sets].value = field.value;
-    if (field.name && field.form === form) { recomputing(); settle(); }
+    if (field.form !== form) return;
+    fitForm(form);
+    settle();
   });
-  form.addEventListener("submit", () => clearTimeout(later));
+  form.addEventListener("htmx:beforeRequest", () => { isAsked = true; recomputing(); });
+  form.addEventListener("htmx:afterRequest", () => { isAsked = false; });
   fitForm(form);
-  form.addEventListener("change", () => fitForm(form));
 }
 
 // Only the options that the chosen criterion has.

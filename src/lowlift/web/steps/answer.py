@@ -36,8 +36,9 @@ async def answer(request: Request, place: InPlace, session: InSession) -> Respon
 
 
 @router.get("/look")
-async def look(request: Request) -> Response:
+async def look(request: Request, session: InSession) -> Response:
     """Lead former addresses to the step that shows the same."""
+    del session  # which must be there
     setting, faults = Setting.read(request.query_params.multi_items())
     if faults:
         return RedirectResponse(f"/columns?{request.url.query}", 303)

@@ -2,6 +2,7 @@
 
 import shutil
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -69,7 +70,7 @@ async def upload(request: Request, session: InSession, state: InState) -> Respon
         if isinstance(error, OSError):
             fault = f"the file could not be kept: {error.strerror}."
         return HTMLResponse(_start(session, limit, fault), 422)
-    return RedirectResponse(Place("columns", Setting(key)).address(), 303)
+    return RedirectResponse(f"/columns?{urlencode({'table': key})}", 303)
 
 
 @router.post("/demo")
