@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from lowlift._wording import counted
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
-from lowlift.web.settings import Setting, pinned_of
+from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
 from lowlift.workflow.overview import Overview
 
 STEPS = ("table", "columns", "protection", "publish")
@@ -57,8 +57,8 @@ class Place:
     @property
     def comparison(self) -> str:
         """The address that compares this setting with the others."""
-        others = [other for other in self.pinned if other != self.setting][-2:]
-        queries = [("setting", other.query) for other in (*others, self.setting)]
+        others = [other for other in self.pinned if other != self.setting][: MOST_PINNED - 1]
+        queries = [("setting", other.query) for other in (self.setting, *others)]
         return f"/compare?{urlencode(queries)}"
 
 
