@@ -133,13 +133,20 @@ class Session:
         made[key].last_seen = time.monotonic()
         return made[key]
 
+    @property
+    def written(self) -> list[tuple[Setting, Job]]:
+        """What was published, or is about to be: the settings and their jobs."""
+        every = (item for made in self.publications.values() for item in made.items())
+        return [
+            (key[0], job)
+            for key, job in every
+            if isinstance(key, tuple) and isinstance(key[0], Setting)
+            if job.state not in _NOTHING_MADE
+        ]
+
     def setting_of(self, job: Job) -> Setting:
         """Return the setting that a job published; the start when that is not known any more."""
-        every = (item for made in self.publications.values() for item in made.items())
-        for key, found in every:
-            if found is job and isinstance(key, tuple) and isinstance(key[0], Setting):
-                return key[0]
-        return Setting()
+        return next((setting for setting, found in self.written if found is job), Setting())
 
     def n_published(self, table: str) -> int:
         """Return how many times a table was published here, or is about to be."""
