@@ -16,6 +16,7 @@ from lowlift._receipts import Receipt
 from lowlift._rounding import percent_at_most
 from lowlift._wording import capital, percent
 from lowlift.confidence import LiftIntervals
+from lowlift.criteria import Population
 from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
@@ -32,6 +33,7 @@ from lowlift.figures.page import Table, render
 from lowlift.figures.tradeoffs import curve_panels
 from lowlift.measures import bayes_vulnerability
 from lowlift.report import headings, lifts, limits, outputs, rows, tradeoffs
+from lowlift.report.beliefs import Belief, beliefs_of, worst_first
 from lowlift.report.notions import notions
 from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
@@ -182,6 +184,16 @@ class Report:
         return headings.title_of(self)
 
     @property
+    def mark(self) -> str:
+        """The start of the release's fingerprint, on every printed page: hexadecimal digits."""
+        return "" if self.encoded is None else self.encoded.release.fingerprint[:16]
+
+    @property
+    def population(self) -> bool:
+        """Whether the promise is for the population that the rows are a sample of."""
+        return isinstance(self.raw.criterion, Population)
+
+    @property
     def about(self) -> str:
         """What the report is on, in a line."""
         return headings.about(self)
@@ -246,6 +258,11 @@ class Report:
         """What to know of this very release before it is published."""
         found = [limit for limit in self.limits if limit.is_warning]
         return (*found, *(Limit("", f"{capital(text)}", True) for text in self.cautions))
+
+    @cached_property
+    def beliefs(self) -> tuple[Belief, ...]:
+        """What others can believe of one person, those that can grow most first."""
+        return () if self.is_curve else tuple(worst_first(beliefs_of(self.subject)))
 
     @cached_property
     def columns_read(self) -> Table | None:

@@ -9,8 +9,10 @@ from typing import Any
 
 from lowlift._cells.utility import Utility
 from lowlift._joint import Joint
+from lowlift._kernels.compilation import prepare
 from lowlift._receipts import Receipt
 from lowlift._release import Release
+from lowlift.codebook import Codebook
 from lowlift.confidence import lift_intervals
 from lowlift.criteria import AtMost, BuiltIn, Criterion, Population, plain_criterion
 from lowlift.criteria.protocol import epsilon_of
@@ -88,6 +90,8 @@ def report_of(
         receipt = receipt or found.receipt
         recipient = recipient or found.recipient
         facts["cautions"] = found.warnings
+    elif encoded is not None and encoded.name not in OF_CELLS:
+        facts["cautions"] += _of_codebook(encoded, round_to)
     if receipt is not None:
         _refuse_other(receipt, encoded)
         facts["publication"] = receipt
@@ -115,6 +119,13 @@ def _audited(found: TableAudit) -> dict[str, Any]:
         "cautions": found.warnings,
         "notes": found.notes,
     }
+
+
+def _of_codebook(encoded: Encoded, round_to: float | None) -> tuple[str, ...]:
+    """Return what to know before the codebook of a release is published."""
+    if not isinstance(encoded.release.criterion, BuiltIn):
+        return ()
+    return Codebook.of(encoded, round_to=round_to).warnings
 
 
 def _commands(
@@ -225,6 +236,7 @@ def _points_around(release: Release) -> list[Point]:
     if not isinstance(plain, BuiltIn) or isinstance(plain, AtMost) or not is_bounded:
         return []
     epsilons = _epsilons_around(joint, criterion)
+    prepare("merging", "partitions")  # not a part of the seconds
     end = time.perf_counter() + _SECONDS
     mechanisms = ["subset-merging", "watchdog"]
     if is_for_table and joint.n_x <= _SMALL and joint.n_x * joint.n_s <= _CELLS:
