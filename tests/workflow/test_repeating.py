@@ -14,7 +14,15 @@ from people import write_people
 
 @pytest.mark.parametrize(
     "text",
-    ["0,18,30.5", "width:10", "width:0.25", "each", "quantiles:4", "month", "2024-01-01,2024-07-01"],
+    [
+        "0,18,30.5",
+        "width:10",
+        "width:0.25",
+        "each",
+        "quantiles:4",
+        "month",
+        "2024-01-01,2024-07-01",
+    ],
 )
 def test_bins_are_written_as_they_are_read(text):
     bins = as_bins("age", text)
@@ -76,7 +84,9 @@ def test_what_is_published_from_python_is_repeated_by_a_command(lowlift, tmp_pat
     again = ll.Release.from_json(tmp_path / "our safe.release.json")
     assert again.fingerprint == safe.release.fingerprint
     assert again.criterion == safe.release.criterion
-    name, *arguments = shlex.split(verify_command("our safe.csv", "people.csv").replace("\\\n", " "))
+    name, *arguments = shlex.split(
+        verify_command("our safe.csv", "people.csv").replace("\\\n", " ")
+    )
     assert lowlift(*arguments).code == 0
 
 

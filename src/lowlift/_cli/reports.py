@@ -109,9 +109,7 @@ def report(
         str | None,
         typer.Option(metavar="TABLE", help="With --source: what was published, e.g. safe.csv."),
     ] = None,
-    to: Annotated[
-        str, typer.Option(metavar="NAME", help="Who gets it, e.g. --to institute.")
-    ] = "",
+    to: Annotated[str, typer.Option(metavar="NAME", help="Who gets it, e.g. --to institute.")] = "",
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
