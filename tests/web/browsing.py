@@ -44,7 +44,9 @@ class Visit:
         self.page = self.context.new_page()
 
     def _hear(self, message):
-        if message.type in {"error", "warning"}:
+        # A question that another replaced is no error, though htmx tells of it.
+        is_replaced = message.text.startswith(("htmx:sendAbort", "htmx:afterRequest"))
+        if message.type in {"error", "warning"} and not is_replaced:
             self.errors.append(message.text)
 
     def go(self, path, page=None):
@@ -76,15 +78,36 @@ def ready(page, control):
     page.wait_for_load_state()
 
 
-def slide(page, label, value):
-    """Move a slider, as a hand does."""
-    slider = page.get_by_label(label)
-    ready(page, slider)
-    slider.fill(str(value))
+def answer(page, state="useful"):
+    """Return the answer once it is there, is of this very setting and has this state."""
+    found = page.locator(f'#answer[data-state="{state}"]:not([aria-busy])')
+    expect(found).to_be_visible()
+    return found
+
+
+def limit(page, factor):
+    """Write the limit: how many times as likely."""
+    field = page.get_by_label("or another factor")
+    ready(page, field)
+    field.fill(str(factor))
+
+
+def go_to(page, step):
+    """Go to a step by the bar."""
+    page.get_by_role("navigation", name="Steps").get_by_role("link", name=step).click()
+    expect(page.locator('#steps [aria-current="step"]')).to_contain_text(step)
+
+
+def advanced(page):
+    """Open the fields of the criterion and the mechanism."""
+    fold = page.locator("details.fold", has_text="Advanced")
+    ready(page, fold)
+    if fold.get_attribute("open") is None:
+        fold.locator("summary").click()
 
 
 def choose(page, column, role):
-    """Say what a column is: "Sensitive", "Publish" or "Leave out"."""
+    """Say what a column is for: "Protect", "Publish" or "Leave out"."""
     radio = page.get_by_role("radio", name=f"{role}: {column}", exact=True)
     ready(page, radio)
     radio.check()
@@ -92,8 +115,8 @@ def choose(page, column, role):
 
 def upload_file(page, file):
     """Choose a file (a path or a payload) and send it."""
-    page.get_by_label("A CSV or Parquet file").set_input_files(file)
-    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_label("Drop a CSV or Parquet file").set_input_files(file)
+    page.get_by_role("button", name="Read the table").click()
 
 
 def payload(name, text):

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import html
 import json
 import os
 import random
@@ -139,8 +140,8 @@ def upload(client, name, content):
 
 def problem_of(page):
     """Return what a page says is wrong, or nothing."""
-    found = re.search(r'class="problem[^>]*><p>(.*?)</p>', page, re.DOTALL)
-    return found[1].replace("&#39;", "'") if found else ""
+    found = re.search(r'class="[^"]*\bproblem\b[^>]*>(.*?)</(?:section|p|span)>', page, re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]*>", "", found[1])).strip() if found else ""
 
 
 def until(condition, seconds=PATIENCE):

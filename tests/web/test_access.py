@@ -27,6 +27,10 @@ POLICY = {
     "frame-ancestors": "'none'",
 }
 #: Every route that changes something, with the fields it needs beside the token.
+SHOWN = (
+    *("look", "columns", "protection", "publish", "answer", "compare", "compared"),
+    *("pictures", "curve", "published/x"),
+)
 FORMS = {
     "/demo": {},
     "/remove": {"table": "1"},
@@ -118,7 +122,7 @@ def test_the_token_of_another_session_is_refused(server, client):
 
 
 def test_tables_and_work_of_another_session_are_not_found(server, client, clinic_key):
-    address = f"/look?table={clinic_key}&s=disease&x=zip"
+    address = f"/columns?table={clinic_key}&s=disease&x=zip"
     mine = client.get(address)
     assert mine.status_code == 200
     with server.client() as other:
@@ -126,9 +130,7 @@ def test_tables_and_work_of_another_session_are_not_found(server, client, clinic
         assert "clinic" not in other.get("/").text
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/look", "/compare", "/compared", "/pictures", "/curve", "/published/x"]
-)
+@pytest.mark.parametrize("path", ["/", *(f"/{name}" for name in SHOWN)])
 def test_nothing_is_shown_without_a_session(server, path):
     with server.visitor() as stranger:
         answer = stranger.get(path)
@@ -218,10 +220,13 @@ def test_every_answer_has_the_headers(server, client, clinic_key):
             "/open",
             "/look",
             f"/look?{setting}",
+            f"/columns?{setting}",
+            f"/protection?{setting}",
+            f"/publish?{setting}",
+            f"/answer?{setting}",
             f"/pictures?{setting}",
             "/compare",
             "/nowhere",
-            "/style.css",
             "/static/web.css",
             "/static/app.js",
             "/static/nowhere.js",

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
 
-from web.browsing import Visit, choose, payload, upload_file
+from web.browsing import Visit, answer, choose, payload, upload_file
 from web.serving import Server, clinic, problem_of, settled, token_of, upload
 
 MARKER = "MARKERsecret"
@@ -128,8 +128,8 @@ def test_long_names_in_other_scripts_reach_the_end(client, letter):
     assert answer.status_code == 303
     address = answer.headers["location"] + "&s=disease&x=zip"
     settled(client, address)
-    token = token_of(client.get(address).text)
-    setting = address.removeprefix("/look?")
+    token = token_of(client.get("/").text)
+    setting = address.removeprefix("/columns?")
     published = client.post("/publish", data={"token": token, "setting": setting})
     assert published.status_code == 303
     page = settled(client, published.headers["location"])
@@ -182,15 +182,15 @@ def test_a_file_of_two_gigabytes_is_stopped_before_it_is_sent(chromium, server, 
     visit = Visit(chromium, server, client)
     visit.go("/")
     page = visit.page
-    page.get_by_label("A CSV or Parquet file").set_input_files(large)
+    page.get_by_label("Drop a CSV or Parquet file").set_input_files(large)
     expect(page.get_by_role("alert")).to_contain_text("larger than 512 MB")
-    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_role("button", name="Read the table").click()
     expect(page.get_by_role("alert")).to_contain_text("larger than 512 MB")
     assert not [url for url in visit.requests if url.endswith("/upload")]
-    page.get_by_label("A CSV or Parquet file").set_input_files(payload("a.csv", clinic()))
+    page.get_by_label("Drop a CSV or Parquet file").set_input_files(payload("a.csv", clinic()))
     expect(page.get_by_role("alert")).to_be_empty()
-    page.get_by_role("button", name="Upload", exact=True).click()
-    expect(page.get_by_role("heading", name="a.csv")).to_be_visible()
+    page.get_by_role("button", name="Read the table").click()
+    expect(page.locator("#steps")).to_contain_text("a.csv")
     visit.check()
     visit.close()
 
@@ -222,7 +222,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing(small):
 
 def asked(client, key, query):
     """Return what the page of a setting says is wrong."""
-    page = settled(client, f"/look?table={key}&{query}")
+    page = settled(client, f"/columns?table={key}&{query}")
     assert "Traceback" not in page
     return problem_of(page)
 
@@ -256,7 +256,7 @@ def test_a_wrong_setting_says_what_is_wrong(client, clinic_key, query, expected)
 
 
 def test_a_table_that_is_not_there(client):
-    answer = client.get("/look?table=nowhere")
+    answer = client.get("/columns?table=nowhere")
     assert answer.status_code == 422
     assert "Choose or upload it again" in problem_of(answer.text)
 
@@ -266,8 +266,8 @@ def test_one_column_only(visit):
     upload_file(visit.page, payload("one.csv", "a\nx\ny\nx\n"))
     expect(visit.page.get_by_role("alert")).to_contain_text("one column only")
     expect(visit.page.get_by_role("alert")).to_contain_text("needs two")
-    choose(visit.page, "a", "Sensitive")
-    expect(visit.page.locator("#result")).to_contain_text("Choose columns")
+    choose(visit.page, "a", "Protect")
+    expect(answer(visit.page, "waiting")).to_contain_text("No column is left to publish")
 
 
 def test_a_bad_file_shows_its_error_in_the_browser(visit):
@@ -275,7 +275,7 @@ def test_a_bad_file_shows_its_error_in_the_browser(visit):
     upload_file(visit.page, payload("notes.csv", "\0\0\0"))
     expect(visit.page.locator(".problem")).to_contain_text("This is no CSV file")
     upload_file(visit.page, payload("good.csv", clinic()))
-    expect(visit.page.get_by_role("heading", name="good.csv")).to_be_visible()
+    expect(visit.page.locator("#steps")).to_contain_text("good.csv")
 
 
 def test_a_million_values_are_refused_and_the_server_stays_up(server, client, visit):
@@ -285,8 +285,8 @@ def test_a_million_values_are_refused_and_the_server_stays_up(server, client, vi
     address = answer.headers["location"]
     settled(client, address)
     visit.go(f"{address}&s=s&x=x")
-    expect(visit.page.locator("#result .problem")).to_be_visible()
-    said = visit.page.locator("#result .problem").inner_text()
+    expect(visit.page.locator("#answer .problem")).to_be_visible()
+    said = visit.page.locator("#answer .problem").inner_text()
     assert re.search(r"500,000 combinations.*about [0-9]{3},[0-9]{3}|1,?000,?000", said), said
     assert "id0" not in said
     assert client.get("/").status_code == 200
@@ -295,18 +295,18 @@ def test_a_million_values_are_refused_and_the_server_stays_up(server, client, vi
 
 def test_kept_columns_that_break_the_bound_are_refused(client, clinic_key):
     setting = f"table={clinic_key}&s=disease&x=zip"
-    page = settled(client, f"/look?{setting}")
+    page = settled(client, f"/publish?{setting}")
     data = {"token": token_of(page), "setting": setting, "keep": "disease"}
     answer = client.post("/publish", data=data)
     said = problem_of(settled(client, answer.headers["location"]))
     assert said
-    assert "published this table" not in client.get(f"/look?{setting}").text
+    assert "published this table" not in client.get(f"/publish?{setting}").text
 
 
 @pytest.mark.parametrize("round_to", ["x", "0", "nan", "-1", "2"])
 def test_a_rounding_that_is_none_is_refused(client, clinic_key, round_to):
     setting = f"table={clinic_key}&s=disease&x=zip"
-    page = settled(client, f"/look?{setting}")
+    page = settled(client, f"/publish?{setting}")
     data = {"token": token_of(page), "setting": setting, "round_to": round_to}
     answer = client.post("/publish", data=data)
     page = answer.text if answer.status_code != 303 else settled(client, answer.headers["location"])

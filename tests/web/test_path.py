@@ -1,4 +1,4 @@
-"""The whole path in a browser: upload, columns, verdict, sliders, search, compare, publish."""
+"""The whole path in a browser: table, columns, protection, search, compare, publish."""
 
 import csv
 import json
@@ -10,88 +10,93 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from web.browsing import Visit, choose, payload, slide, upload_file
-from web.serving import MARKERS, clinic
+from web.browsing import Visit, advanced, answer, choose, limit, payload, upload_file
+from web.serving import MARKERS, clinic, upload
 
 DOWNLOADS = ("table", "codebook", "public-report", "report", "release", "receipt")
 
 
 @pytest.fixture
 def chosen(visit):
-    """The small table, with its columns chosen and its verdict seen."""
+    """The small table, with its columns chosen and its answer seen."""
     visit.go("/")
     upload_file(visit.page, payload("clinic.csv", clinic()))
-    choose(visit.page, "disease", "Sensitive")
-    choose(visit.page, "zip", "Publish")
-    expect(badge(visit.page)).to_be_visible()
+    choose(visit.page, "age", "Leave out")
+    choose(visit.page, "disease", "Protect")
+    answer(visit.page)
     return visit
 
 
-def badge(page):
-    return page.locator("#result .verdict .badge")
+def onward(page, step):
+    """Go on to a step by the answer's button."""
+    answer(page).get_by_role("link", name=f"Go on to {step}").click()
+    expect(page).to_have_url(re.compile(f"/{step}[?]"))
 
 
-def kept(page):
-    """The line beside the sliders."""
-    return page.locator("#brief")
+@pytest.fixture
+def protected(chosen):
+    """The same at the step Protection."""
+    onward(chosen.page, "protection")
+    answer(chosen.page)
+    return chosen
 
 
-def test_a_preview_of_sizes_and_the_raw_verdict_comes_with_the_columns(chosen):
-    result = chosen.page.locator("#result")
-    expect(result).to_contain_text("3 sensitive values, 5 to publish")
-    expect(result).to_contain_text("Published as they are, the bound would not hold")
-    expect(chosen.page.get_by_role("row", name="zip text, 5 values")).to_be_visible()
+def test_the_bar_says_where_one_is_and_what_was_decided(protected):
+    steps = protected.page.get_by_role("navigation", name="Steps").get_by_role("listitem")
+    expect(steps).to_have_text(
+        [
+            re.compile(r"Table, done\s*clinic.csv, 600 rows"),
+            re.compile(r"Columns, done\s*1 protected, 1 to publish"),
+            re.compile(r"3\s*Protection\s*at most 2 times as likely"),
+            re.compile(r"4\s*Publish\s*not yet written"),
+        ]
+    )
+    current = protected.page.locator('#steps [aria-current="step"]')
+    expect(current).to_contain_text("Protection")
+    limit(protected.page, 3)
+    expect(steps.nth(2)).to_contain_text("at most 3 times as likely")
+    expect(steps.nth(3).get_by_role("link")).to_have_attribute("href", re.compile("limit=3"))
 
 
-def moved(page, label, name, value):
-    """Move a slider; return the line beside it once it tells of this very setting."""
-    slide(page, label, value)
-    expect(page).to_have_url(re.compile(rf"&{name}={value}(&|$)"))
-    expect(kept(page)).to_contain_text("kept")
-    return kept(page).inner_text()
+def test_a_step_that_cannot_be_taken_yet_has_no_link(visit):
+    visit.go("/")
+    steps = visit.page.get_by_role("navigation", name="Steps")
+    expect(steps.get_by_role("link")).to_have_count(1)
+    upload_file(visit.page, payload("clinic.csv", clinic()))
+    expect(steps.get_by_role("link")).to_have_count(2)
+    choose(visit.page, "disease", "Protect")
+    expect(steps.get_by_role("link")).to_have_count(4)
 
 
-def test_a_slider_changes_the_verdict(chosen):
-    page = chosen.page
-    loose = moved(page, "Budget ε", "epsilon", 8)
-    expect(page.locator("#epsilon-shown")).to_have_text("8.00")
-    tight = moved(page, "Budget ε", "epsilon", 0.05)
-    assert percent(tight) < percent(loose)
-    middle = moved(page, "Budget ε", "epsilon", 2)
-    assert middle != tight
-    assert moved(page, "λ, the lower", "split", 0.95) != middle
+def moved(page, factor):
+    """Change the limit; return how much is kept, once the answer is of this very setting."""
+    limit(page, factor)
+    expect(page).to_have_url(re.compile(rf"&limit={factor}(&|$)"))
+    return percent(answer(page).inner_text())
+
+
+def test_a_looser_limit_keeps_more(protected):
+    page = protected.page
+    loose, tight, middle = (moved(page, factor) for factor in (8, 1.2, 2))
+    assert tight < middle < loose
+    page.get_by_role("radio", name="at most 5 times as likely").check()
+    expect(page.get_by_label("or another factor")).to_have_value("5")
+    expect(page).to_have_url(re.compile("&limit=5&"))
 
 
 def percent(line):
     return float(re.search(r"([\d.]+)%", line)[1])
 
 
-def test_the_pictures_and_the_trade_off_follow(chosen):
-    page = chosen.page
-    expect(page.get_by_role("heading", name="Lift before and after")).to_be_visible()
-    expect(page.get_by_role("heading", name="The trade-off")).to_be_visible()
-    for name in ("Lift of S by X as it is", "Lift of S by what is published"):
-        expect(page.get_by_role("region", name=name).locator("svg")).to_be_visible()
-
-
-def test_options_that_a_criterion_does_not_have_are_not_there(chosen):
-    page = chosen.page
+def test_options_that_a_criterion_does_not_have_are_not_there(protected):
+    page = protected.page
+    advanced(page)
     expect(page.get_by_label("Order α")).to_be_hidden()
     page.get_by_label("Criterion").select_option("alpha")
     expect(page.get_by_label("Order α")).to_be_visible()
     page.get_by_label("Criterion").select_option("ldp")
     expect(page.get_by_label("λ, the lower")).to_be_hidden()
     expect(page).to_have_url(re.compile("criterion=ldp(?!.*split=)"))
-
-
-def test_numbers_take_bins(chosen):
-    page = chosen.page
-    choose(page, "age", "Publish")
-    expect(page.locator("#result .problem")).to_contain_text("bin")
-    page.get_by_label("Bins of age").fill("0,30,60,120")
-    expect(page.locator("#result")).to_contain_text("3 sensitive values, 15 to publish")
-    page.get_by_label("Bins of age").fill("0,30,x")
-    expect(page.locator("#result .problem")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -103,37 +108,29 @@ def test_numbers_take_bins(chosen):
         ("subset-random-response", "subset-random-response"),
     ],
 )
-def test_every_mechanism_answers(chosen, mechanism, named):
-    page = chosen.page
+def test_every_mechanism_answers(protected, mechanism, named):
+    page = protected.page
+    advanced(page)
     page.get_by_label("How to randomise or merge").select_option(mechanism)
-    expect(page.locator("#result")).to_contain_text(re.compile(rf"By {named} \("))
-    expect(page).to_have_url(re.compile(f"mechanism={mechanism}&"))
-    expect(badge(page)).to_have_text("The bound holds", ignore_case=True)
+    expect(page).to_have_url(re.compile(f"mechanism={mechanism}"))
+    expect(answer(page)).to_contain_text(re.compile(rf"By {named} \("))
 
 
 def test_the_bound_is_seen_to_tighten_and_a_search_is_stopped(visit, long_table):
-    page = visit.page
-    visit.go("/")
-    upload_file(page, long_table)
-    choose(page, "s", "Sensitive")
-    choose(page, "x", "Publish")
-    expect(badge(page)).to_be_visible()
-    expect(kept(page)).to_contain_text("kept")
-    page.get_by_label("How to randomise or merge").select_option("random-response")
-    progress = page.locator("#result > .working .progress")
-    expect(progress).to_contain_text("no release can keep more than")
-    # The verdict on another setting does not stand beside it.
-    expect(kept(page)).to_be_empty()
+    page, working = visit.page, start_search(visit, long_table)
+    progress = working.locator(".progress")
+    # No verdict stands beside it.
+    expect(page.locator("#answer[data-state=working]")).to_be_visible()
+    expect(page.locator("#answer .kept")).to_have_count(0)
     expect(progress.locator("svg polyline")).to_have_count(2)
     first = numbers_of(progress)
-    expect(progress).not_to_contain_text(f"no release can keep more than {first[1]:.4f}")
+    expect(progress).not_to_contain_text(re.compile(rf"keep more than {first[1]:g}0*\. "))
     later = numbers_of(progress)
     assert later[0] >= first[0]
     assert later[1] < first[1]
     page.get_by_role("button", name="Stop here and keep the best").click()
-    expect(badge(page)).to_have_text("The bound holds", ignore_case=True)
-    expect(page.locator("#result")).to_contain_text("By random-response")
-    expect(kept(page)).to_contain_text("kept; the search stopped before it was done")
+    expect(answer(page)).to_contain_text("By random-response")
+    expect(answer(page)).to_contain_text("The search stopped after")
 
 
 def numbers_of(progress):
@@ -145,23 +142,21 @@ def numbers_of(progress):
 def start_search(visit, long_table):
     """Start a long search and return what the page says of it, once a bound is proven."""
     page = visit.page
-    visit.go("/")
-    upload_file(page, long_table)
-    page.get_by_label("How to randomise or merge").select_option("random-response")
-    choose(page, "s", "Sensitive")
-    choose(page, "x", "Publish")
-    working = page.locator("#result > .working")
+    key = upload(visit.client, "long.csv", long_table.read_bytes()).headers["location"]
+    visit.go(key.replace("columns", "protection") + "&s=s&x=x&mechanism=random-response")
+    working = page.locator("#answer .working")
     expect(working).to_contain_text("no release can keep more than")
+    advanced(page)
     return working
 
 
-def test_a_cancelled_search_says_so_and_a_slider_goes_on(visit, long_table):
+def test_a_cancelled_search_says_so_and_another_setting_goes_on(visit, long_table):
     page, working = visit.page, start_search(visit, long_table)
     working.get_by_role("button", name="Cancel").click()
     expect(working).to_contain_text("Cancelled")
     expect(working.get_by_role("button", name="Cancel")).to_be_hidden()
     page.get_by_label("How to randomise or merge").select_option("subset-merging")
-    expect(badge(page)).to_be_visible()
+    answer(page)
 
 
 def test_the_answer_to_a_search_that_another_setting_replaced_is_dropped(visit, long_table):
@@ -170,18 +165,18 @@ def test_the_answer_to_a_search_that_another_setting_replaced_is_dropped(visit, 
     held = []
 
     def hold(route):  # the question of the search, not that of the form
-        asks = not held and route.request.headers.get("hx-target") != "result"
+        asks = not held and "mechanism=random-response" in route.request.url
         held.append(route) if asks else route.continue_()
 
-    page.route("**/look?*", hold)
+    page.route("**/answer?*", hold)
     token = {"token": page.locator("input[name=token]").first.input_value()}
-    with page.expect_request("**/look?*"):
+    with page.expect_request("**/answer?*"):
         visit.client.post(f"/jobs/{job}/stop", data=token)
     page.get_by_label("How to randomise or merge").select_option("subset-merging")
-    expect(badge(page)).to_be_visible()
+    answer(page)
     with page.expect_event("requestfinished", lambda found: found == held[0].request):
         held[0].continue_()
-    expect(page.locator("#result")).to_contain_text("By subset-merging")
+    expect(answer(page)).to_contain_text("By subset-merging")
     expect(page).to_have_url(re.compile("mechanism=subset-merging"))
 
 
@@ -198,32 +193,38 @@ def test_cancel_counts_though_the_search_ends_before_the_server_hears_of_it(visi
     assert events.endswith("event: done\ndata: -\n\n")
     held[0].continue_()
     expect(working).to_contain_text("Cancelled")
-    expect(badge(page)).to_have_count(0)
+    expect(page.locator("#answer .kept")).to_have_count(0)
 
 
-def test_three_settings_side_by_side(chosen):
-    page = chosen.page
-    for epsilon in (0.5, 4):
-        page.get_by_role("link", name="Compare with other settings").click()
+def test_three_settings_side_by_side(protected):
+    page = protected.page
+    for factor in (1.5, 3):
+        answer(page).get_by_role("link", name="Add to compare").click()
         page.get_by_role("link", name="Add another setting").click()
-        slide(page, "Budget ε", epsilon)
-        expect(page).to_have_url(re.compile(f"epsilon={epsilon}&"))
-        expect(kept(page)).to_contain_text("kept")
-    page.get_by_role("link", name="Compare with other settings").click()
+        moved(page, factor)
+    answer(page).get_by_role("link", name="Add to compare").click()
     settings = page.get_by_role("article")
     expect(settings).to_have_count(3)
     expect(page.get_by_role("link", name="Add another setting")).to_have_count(0)
-    for place, bound in enumerate(("ALIP(lower=1", "ALIP(lower=0.25", "ALIP(lower=2")):
-        expect(settings.nth(place).get_by_role("heading").first).to_contain_text(bound)
-        expect(settings.nth(place).locator(".badge")).to_be_visible()
-        expect(settings.nth(place).locator("svg").first).to_be_visible()
+    for place, factor in enumerate(("2", "1.5", "3")):
+        heading = settings.nth(place).get_by_role("heading").first
+        expect(heading).to_contain_text(f"at most {factor} times as likely")
+        expect(settings.nth(place)).to_contain_text("of the information kept")
     settings.nth(1).get_by_role("link", name="Leave it out").click()
     expect(page.get_by_role("article")).to_have_count(2)
     assert len(parse_qs(urlsplit(page.url).query)["setting"]) == 2
 
 
-def test_what_is_published_is_downloaded_and_verifies(chosen, chromium, tmp_path):
-    page = chosen.page
+@pytest.fixture
+def publishing(protected):
+    """The same at the step Publish."""
+    onward(protected.page, "publish")
+    answer(protected.page)
+    return protected
+
+
+def test_what_is_published_is_downloaded_and_verifies(publishing, chromium, tmp_path):
+    page = publishing.page
     page.get_by_role("button", name="Write the safe table").click()
     expect(page.get_by_text("Written and verified")).to_be_visible()
     for name in DOWNLOADS:
@@ -277,16 +278,16 @@ def check_the_report(chromium, path):
     assert not re.findall(r"@import|url\((?!['\"]?(?:#|data:))", text)
 
 
-def test_a_second_publication_is_asked_for_twice(chosen):
-    page = chosen.page
+def test_a_second_publication_is_asked_for_twice(publishing):
+    page = publishing.page
     address = page.url
     page.get_by_role("button", name="Write the safe table").click()
     expect(page.get_by_text("Written and verified")).to_be_visible()
+    expect(page.locator("#steps")).to_contain_text("written")
     page.goto(address)
     expect(page.get_by_text("You have published this table 1 time here")).to_be_visible()
     again = page.get_by_label("Draw from this table once more")
     expect(again).not_to_be_checked()
-    expect(page.get_by_role("heading", name="The trade-off")).to_be_visible()
     page.get_by_role("button", name="Write the safe table").click()
     expect(page).to_have_url(address)
     again.check()
@@ -303,9 +304,9 @@ def test_a_table_is_removed(chosen):
 
 def test_the_demonstration_is_one_click(visit):
     visit.go("/")
-    visit.page.get_by_role("button", name="Use the Titanic table").click()
-    expect(badge(visit.page)).to_be_visible()
-    expect(visit.page.locator("#result")).to_contain_text("2 sensitive values, 14 to publish")
+    visit.page.get_by_role("button", name="Try it with the Titanic").click()
+    answer(visit.page)
+    expect(visit.page.locator("#steps")).to_contain_text("1 protected, 3 to publish")
 
 
 def test_the_link_leads_in_once(chromium, tmp_path):

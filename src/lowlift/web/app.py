@@ -14,13 +14,14 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from lowlift.errors import LowliftError
-from lowlift.web import jobs, routes, visitors, work
+from lowlift.web import jobs, progress, visitors, work
 from lowlift.web.access import AccessControl
 from lowlift.web.connections import Connections
 from lowlift.web.guard import Guard
 from lowlift.web.limits import Limits
 from lowlift.web.pages import show
 from lowlift.web.sessions import Sessions, SessionTable
+from lowlift.web.steps import answer, columns, compare, protection, publish, table
 from lowlift.web.visitors import AppState, NotIn
 from lowlift.web.words import message_of
 
@@ -66,7 +67,7 @@ def create_app(
         telemetry=_SILENT,
     )
     app.state.shared = AppState(access, sessions, limits, scheme == "https")
-    for part in (visitors, routes):
+    for part in (visitors, progress, table, columns, protection, publish, compare, answer):
         app.include_router(part.router)
     static = str(resources.files("lowlift.web") / "static")
     app.mount("/static", StaticFiles(directory=static), name="static")

@@ -52,6 +52,8 @@ class Session:
     compiling: Job | None = None
     #: The points of trade-off curves, by what they have in common.
     points: dict[Setting, Any] = field(default_factory=dict)
+    #: The counts of S by X that answers were made of, by what they depend on.
+    joints: dict[tuple[Setting, Any], Any] = field(default_factory=dict)
     _jobs: OrderedDict[Hashable, Job] = field(default_factory=OrderedDict)
     _made: dict[str, list[Path]] = field(default_factory=dict)
     _n_tables: int = 0
@@ -81,6 +83,7 @@ class Session:
         for name in [name for name in self._jobs if _is_about(name, key)]:
             self._jobs.pop(name).cancel()
         self.points = {name: value for name, value in self.points.items() if name.table != key}
+        self.joints = {name: value for name, value in self.joints.items() if name[0].table != key}
         for job in self.publications.pop(key, {}).values():
             job.cancel()
         folders = self._made.pop(key, [])
@@ -132,6 +135,14 @@ class Session:
             made[key] = Job(function, *arguments, folder=self.folder)
         made[key].last_seen = time.monotonic()
         return made[key]
+
+    def setting_of(self, job: Job) -> Setting:
+        """Return the setting that a job published; the start when that is not known any more."""
+        every = (item for made in self.publications.values() for item in made.items())
+        for key, found in every:
+            if found is job and isinstance(key, tuple) and isinstance(key[0], Setting):
+                return key[0]
+        return Setting()
 
     def n_published(self, table: str) -> int:
         """Return how many times a table was published here, or is about to be."""

@@ -6,22 +6,38 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
-from lowlift.criteria import Criterion
+from lowlift.criteria import Criterion, Population
 from lowlift.errors import InvalidInput
 from lowlift.tables.bins import as_bins_by_name
-from lowlift.tables.columns import MISSING
+from lowlift.tables.columns import MISSING, Column
+from lowlift.web.words import message_of
 from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
+from lowlift.workflow.budgets import at_most_of
 
 #: Criteria with one budget, which lambda does not divide.
 SINGLE = frozenset({"lip", "ldp", "max-lift"})
 #: Empty: the mechanism's own.
 ENCODINGS = ("", "codes", "groups", "values")
+#: What a change of a column counts, by the words of the page.
+WEIGHTS: Mapping[str, float] = {"less": 0.3, "normal": 1.0, "more": 3.0}
 #: Settings beside each other.
 MOST_PINNED = 3
 #: The longest search.
 MOST_SECONDS = 3600
-_NAMES = ("missing", "criterion", "mechanism", "encoding")
-_NUMBERS = ("epsilon", "split", "alpha", "seconds")
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "missing": tuple(MISSING),
+    "criterion": ("", *CRITERIA),
+    "audience": ("table", "population"),
+    "mechanism": MECHANISMS,
+    "encoding": ENCODINGS,
+}
+_NUMBERS = ("limit", "epsilon", "split", "alpha", "confidence", "seconds")
+#: Given without a criterion and a limit, as former addresses have them: the criterion was this one.
+_BUDGETS, _FORMER_CRITERION, _FORMER_MECHANISM = (
+    ("epsilon", "split", "alpha"),
+    "alip",
+    "subset-merging",
+)
 
 
 @dataclass(frozen=True)
@@ -30,67 +46,129 @@ class Setting:
 
     table: str = ""
     sensitive: tuple[str, ...] = ()
+    #: Empty: all columns but the sensitive ones and identifiers (see `with_released`).
     released: tuple[str, ...] = ()
     #: Bins as texts of the grammar of ``--bin``, by column.
     bins: tuple[tuple[str, str], ...] = ()
     missing: str = "value"
-    criterion: str = "alip"
+    #: How many times as likely a sensitive value may become; holds unless there is a criterion.
+    limit: float = 2.0
+    #: A criterion by name, with its budgets in nats; empty: the limit.
+    criterion: str = ""
     epsilon: float = 2.0
     split: float = 0.5
     alpha: float = 2.0
-    mechanism: str = "subset-merging"
+    #: Whether the rows are everybody ("table") or a sample of a "population", with a confidence.
+    audience: str = "table"
+    confidence: float = 0.95
+    #: Columns that matter "less" or "more" than others.
+    weights: tuple[tuple[str, str], ...] = ()
+    #: "auto", a number, or empty: decided by the columns.
+    cells: str = ""
+    mechanism: str = "auto"
     encoding: str = ""
     seconds: float = 60.0
+    #: Whether all columns are left out on purpose.
+    is_empty: bool = False
 
     @classmethod
     def of(cls, query: Iterable[tuple[str, str]]) -> Self:
         """Return the setting of a query; what is not about it is left aside."""
-        pairs = [(name, value) for name, value in query if value != ""]
+        found, faults = cls.read(query)
+        for message in faults.values():
+            raise InvalidInput(message)
+        return found
+
+    @classmethod
+    def read(cls, query: Iterable[tuple[str, str]]) -> tuple[Self, dict[str, str]]:
+        """Return the setting of a query, and what is wrong with it by the field's name.
+
+        A wrong field has its default, but for bins, which are kept as they were written.
+        """
+        every = list(query)
+        pairs = [(name, value) for name, value in every if value != ""]
         last = dict(pairs)
-        given: dict[str, Any] = {name: last[name] for name in _NAMES if name in last}
-        for name in _NUMBERS:
-            if name in last:
-                given[name] = _number(name, last[name])
+        given, faults = _fields(last)
         # A form says what each column is; a link lists the columns of each kind.
-        roles = [(value, name[5:]) for name, value in pairs if name.startswith("role:")]
+        roles = [(value, name[5:]) for name, value in every if name.startswith("role:")]
         pairs += [(role, name) for role, name in roles if role in {"s", "x"}]
-        used = {value for name, value in pairs if name in {"s", "x"}}
-        bins = ((name[4:], value.strip()) for name, value in pairs if name.startswith("bin:"))
+        columns = {
+            kind: tuple(dict.fromkeys(value for name, value in pairs if name == kind))
+            for kind in ("s", "x")
+        }
+        is_empty = not columns["x"] and (bool(roles) or ("x", "") in every)
+        used = {*columns["s"], *columns["x"]}
+        bins = {name[4:]: value.strip() for name, value in pairs if name.startswith("bin:")}
+        weights = {name[7:]: value for name, value in pairs if name.startswith("weight:")}
         found = cls(
             last.get("table", ""),
-            tuple(dict.fromkeys(value for name, value in pairs if name == "s")),
-            tuple(dict.fromkeys(value for name, value in pairs if name == "x")),
-            tuple((name, text) for name, text in dict(bins).items() if name in used),
+            columns["s"],
+            columns["x"],
+            tuple((name, text) for name, text in bins.items() if name in used or not columns["x"]),
+            weights=tuple(
+                (name, word)
+                for name, word in weights.items()
+                if word in WEIGHTS and word != "normal" and name not in columns["s"]
+            ),
+            is_empty=is_empty,
             **given,
         )
-        choices: Mapping[str, Iterable[str]] = {
-            "criterion": CRITERIA,
-            "mechanism": MECHANISMS,
-            "encoding": ENCODINGS,
-            "missing": MISSING,
-        }
-        for name, allowed in choices.items():
-            if getattr(found, name) not in allowed:
-                raise InvalidInput(f"{name} must be one of {', '.join(filter(None, allowed))}.")
+        faults |= {f"weight:{n}": "a weight is less, normal or more." for n, w in weights.items()
+                   if w not in WEIGHTS}  # fmt: skip
+        return found, faults | found.wrong_bins()
+
+    def wrong_bins(self, kinds: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return what is wrong with bins, also for the kinds of columns, by the field's name."""
+        found = {}
+        for name, text in self.bins:
+            try:
+                bins = as_bins_by_name({name: text})[name]
+                if kinds is not None:
+                    Column(name, kinds.get(name, "other"), bins)
+            except InvalidInput as error:
+                found[f"bin:{name}"] = message_of(error)
         return found
 
     @property
     def is_chosen(self) -> bool:
         """Whether there is something to publish and something to protect."""
-        return bool(self.table and self.sensitive and self.released)
+        return bool(self.table and self.sensitive) and not self.is_empty
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The setting as names and values, the same for the same setting; also hidden fields."""
+        pairs = [("table", self.table)]
+        pairs += [("s", name) for name in self.sensitive]
+        pairs += [("x", name) for name in self.released] + [("x", "")] * self.is_empty
+        pairs += [(f"bin:{name}", text) for name, text in self.bins]
+        pairs += [(f"weight:{name}", word) for name, word in self.weights]
+        pairs += self._bound_pairs()
+        pairs.append(("mechanism", self.mechanism))
+        default = Setting()
+        for name in ("missing", "audience", "confidence", "cells", "encoding", "seconds"):
+            value = getattr(self, name)
+            if value != getattr(default, name):
+                pairs.append((name, value if isinstance(value, str) else shortest(value)))
+        return pairs
+
+    def _bound_pairs(self) -> list[tuple[str, str]]:
+        if not self.criterion:
+            return [("limit", shortest(self.limit))]
+        names = ["epsilon"] + ["split"] * (self.criterion not in SINGLE)
+        names += ["alpha"] * (self.criterion == "alpha")
+        budgets = [(name, shortest(getattr(self, name))) for name in names]
+        return [("criterion", self.criterion), *budgets]
 
     @property
     def query(self) -> str:
         """The setting as a query, the same for the same setting."""
-        pairs = [("table", self.table)]
-        pairs += [("s", name) for name in self.sensitive]
-        pairs += [("x", name) for name in self.released]
-        pairs += [(f"bin:{name}", text) for name, text in self.bins]
-        pairs += [(name, getattr(self, name)) for name in _NAMES if getattr(self, name)]
-        numbers = [name for name in _NUMBERS if name != "split" or self.criterion not in SINGLE]
-        numbers = [name for name in numbers if name != "alpha" or self.criterion == "alpha"]
-        pairs += [(name, shortest(getattr(self, name))) for name in numbers]
-        return urlencode(pairs)
+        return urlencode(self.pairs)
+
+    def with_released(self, names: Iterable[str]) -> "Setting":
+        """Return the setting with the columns to publish named, if none was: those given but S."""
+        if self.released or self.is_empty:
+            return self
+        return replace(self, released=tuple(n for n in names if n not in self.sensitive))
 
     @property
     def columns(self) -> "Setting":
@@ -98,24 +176,65 @@ class Setting:
         return Setting(self.table, self.sensitive, self.released, self.bins, self.missing)
 
     @property
+    def counted(self) -> "Setting":
+        """What the counts of a design depend on: all but the budgets."""
+        same = replace(self, limit=Setting.limit, epsilon=Setting.epsilon, split=Setting.split)
+        return replace(same, alpha=Setting.alpha, confidence=Setting.confidence, seconds=60.0)
+
+    @property
     def family(self) -> "Setting":
         """Budgets near this one: they share a trade-off curve, which reaches beyond both ends."""
         near = 2.0 ** round(math.log2(max(self.epsilon, 1e-6)))
-        bound = replace(self.columns, criterion=self.criterion, epsilon=near)
+        limit = self.limit if not self.criterion else Setting.limit
+        bound = replace(self.columns, criterion=self.criterion, epsilon=near, limit=limit)
         return replace(bound, split=self.split, alpha=self.alpha)
 
     def asked(self) -> Asked:
         """Return the columns as the workflow takes them."""
-        bins = as_bins_by_name(dict(self.bins))
-        return Asked(self.sensitive, self.released, bins, self.missing)
+        used = {*self.sensitive, *self.released}
+        bins = as_bins_by_name({name: text for name, text in self.bins if name in used})
+        weights = {name: WEIGHTS[word] for name, word in self.weights if name in self.released}
+        cells = int(self.cells) if self.cells.isdecimal() else self.cells or None
+        if cells is None and weights:
+            cells = "auto"  # what only rows have
+        more: Any = {"cells": cells, "weights": weights}
+        return Asked(self.sensitive, self.released, bins, self.missing, **more)
+
+    @property
+    def default_encoding(self) -> str | None:
+        """How symbols are written when no encoding is asked for; None: as fits the mechanism."""
+        return "values" if self.mechanism == "auto" else None
 
     def bound(self) -> Criterion:
-        """Return the criterion with its budgets."""
+        """Return the criterion with its budgets, for the rows or for whom they are a sample of."""
+        found = self._plain_bound()
+        if self.audience == "table":
+            return found
+        return Population(found, self.confidence)  # type: ignore[arg-type]  # it checks its argument
+
+    def _plain_bound(self) -> Criterion:
+        if not self.criterion:
+            return at_most_of([shortest(self.limit)], self.sensitive)
         return criterion_of(
             self.criterion,
             epsilon=self.epsilon,
             split=None if self.criterion in SINGLE else self.split,
             alpha=self.alpha if self.criterion == "alpha" else None,
+        )
+
+    @property
+    def promise(self) -> str:
+        """The bound in a few words.
+
+        Examples
+        --------
+        >>> Setting(limit=1.5).promise, Setting(criterion="lip", epsilon=1).promise
+        ('at most 1.5 times as likely', 'lip with 1 nat')
+        """
+        if not self.criterion:
+            return f"at most {shortest(self.limit)} times as likely"
+        return (
+            f"{self.criterion} with {shortest(self.epsilon)} nat{'' if self.epsilon == 1 else 's'}"
         )
 
 
@@ -131,10 +250,38 @@ def shortest(value: float) -> str:
     return text if float(text) == value else repr(value)
 
 
+def _fields(last: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the fields of one value each that are given, and what is wrong with others."""
+    given, faults = dict[str, Any](), dict[str, str]()
+    for name, allowed in _CHOICES.items():
+        if last.get(name) in allowed:
+            given[name] = last[name]
+        elif name in last:
+            faults[name] = f"{name} must be one of {', '.join(filter(None, allowed))}."
+    for name, reader in {**dict.fromkeys(_NUMBERS, _number), "cells": _cells}.items():
+        try:
+            given |= {name: reader(name, last[name])} if name in last else {}
+        except InvalidInput as error:
+            faults[name] = message_of(error)
+    if not {"criterion", "limit"} & set(last) and set(_BUDGETS) & set(last):
+        given["criterion"] = _FORMER_CRITERION
+    if given.get("criterion") and not {"mechanism", "limit"} & set(last):
+        given.setdefault("mechanism", _FORMER_MECHANISM)
+    return given, faults
+
+
+def _cells(_: str, text: str) -> str:
+    if text == "auto" or (text.isdecimal() and int(text) >= 1):
+        return text
+    raise InvalidInput("cells must be a whole number, 1 or more, or auto.")
+
+
 def pinned_of(query: Iterable[tuple[str, str]]) -> list[Setting]:
     """Return the settings to compare, from the first to the third."""
     texts = dict.fromkeys(value for name, value in query if name == "setting")
-    return [Setting.of(parse_qsl(text)) for text in list(texts)[:MOST_PINNED]]
+    return [
+        Setting.of(parse_qsl(text, keep_blank_values=True)) for text in list(texts)[:MOST_PINNED]
+    ]
 
 
 def _number(name: str, text: str) -> float:
@@ -144,6 +291,10 @@ def _number(name: str, text: str) -> float:
         value = math.nan
     if not math.isfinite(value) or value < 0:
         raise InvalidInput(f"{name} must be a number, 0 or more.")
+    if name == "limit" and not value > 1:
+        raise InvalidInput("the limit must be a number above 1: how many times as likely.")
+    if name == "confidence" and not 0.5 <= value < 1:
+        raise InvalidInput("the confidence must be a number from 0.5 to below 1, such as 0.95.")
     if name == "seconds" and not 1 <= value <= MOST_SECONDS:
         raise InvalidInput(f"the time limit must lie between 1 and {MOST_SECONDS} seconds.")
     return value

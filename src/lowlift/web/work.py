@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from lowlift import workflow
-from lowlift._audit import audit
-from lowlift._channel import Channel
 from lowlift._files import write_text
 from lowlift._guarantees import MORE_TIME, stopped_note
 from lowlift._joint import Joint
@@ -19,10 +17,13 @@ from lowlift._wording import percent
 from lowlift.criteria import Criterion
 from lowlift.figures.page import render
 from lowlift.report import Report, page
+from lowlift.tables.classes import notes_on_sensitive
+from lowlift.tables.schema import OF_CELLS
 from lowlift.web.jobs import Tell
 from lowlift.web.settings import MOST_SECONDS, Setting
 from lowlift.web.words import redacted
-from lowlift.workflow import Asked, Design, Found, Options, Point, Sanitized, Spec
+from lowlift.workflow import Asked, Design, Options, Point, Sanitized
+from lowlift.workflow.overview import Overview, overview_of
 
 #: Where the reports of a publication are, beside its other files.
 REPORT, PUBLIC_REPORT = "report.html", "public-report.html"
@@ -30,21 +31,29 @@ REPORT, PUBLIC_REPORT = "report.html", "public-report.html"
 KERNELS = ("merging", "partitions", "pairs", "search")
 #: The process that imported this module: for jobs, the server that they were forked from.
 _FORK_SERVER = os.getpid()
-
-
-@dataclass(frozen=True, eq=False)
-class Counted:
-    """S by X of a table."""
-
-    joint: Joint
-    spec: Spec
+#: The share of the information that is "almost nothing".
+_LITTLE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A design, and what the page says of it: its verdict in a line, at length, in other words."""
+    """A design, what it was counted from, and what the panel says of it.
+
+    Parameters
+    ----------
+    design
+        What was designed.
+    joint
+        The counts of S by X, from which another bound is answered; None where rows are published.
+    state
+        "useful", "empty" (the bound holds, and almost nothing is kept) or "cannot".
+    line, html, words
+        The answer in a line, in the panel, and the bound in other words.
+    """
 
     design: Design
+    joint: Joint | None
+    state: str
     line: str
     html: str
     words: str
@@ -78,23 +87,10 @@ def compile_all(tell: Tell) -> None:
             os.kill(_FORK_SERVER, signal.SIGUSR1)
 
 
-def inspect(source: Any, engine: str | None, tell: Tell) -> tuple[int, tuple[Found, ...]]:
+def inspect(source: Any, engine: str | None, tell: Tell) -> Overview:
     """Return the rows and columns of a table."""
     del tell
-    return workflow.columns_of(source, engine=engine)
-
-
-def count(source: Any, engine: str | None, asked: Asked, tell: Tell) -> Counted:
-    """Count S by X."""
-    del tell
-    return Counted(*workflow.count_table(source, asked, engine=engine))
-
-
-def raw(counted: Counted, bound: Criterion, tell: Tell) -> Drawn:
-    """Say what publishing the columns as they are would reveal."""
-    del tell
-    found = audit(counted.joint, Channel.identity(counted.joint), bound)
-    return Drawn(render("lowlift.web", "raw.html", raw=found))
+    return overview_of(source, engine=engine)
 
 
 def _report(made: Design, setting: Setting, points: Any = ()) -> Report:
@@ -103,18 +99,35 @@ def _report(made: Design, setting: Setting, points: Any = ()) -> Report:
     return replace(workflow.report_of(made, points=points), salt=f"s{salt}-")
 
 
-def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> Answer:
-    """Design a release and say what it promises; the raw table's verdict comes with it."""
-    made = workflow.design_counted(
-        counted.joint,
-        counted.spec,
-        bound,
-        mechanism=setting.mechanism,
-        encoding=setting.encoding or None,
-        time_limit=setting.seconds,
-        progress=lambda state: tell(tuple(state)),
-        is_monotone=True,  # a slider moved to a looser bound must not lose information
-    )
+def answer(
+    source: Any,
+    engine: str | None,
+    joint: Joint | None,
+    asked: Asked,
+    setting: Setting,
+    bound: Criterion,
+    tell: Tell,
+) -> Answer:
+    """Design a release and say what it promises; from `joint` if the columns were counted."""
+    how: Any = {
+        "mechanism": setting.mechanism,
+        "time_limit": setting.seconds,
+        "progress": lambda state: tell(tuple(state)),
+    }
+    encoding = setting.encoding or None
+    if joint is None and asked.cells is None and setting.mechanism != "auto":
+        joint, _ = workflow.count_table(source, asked, engine=engine)
+    if joint is None:
+        how |= {"encoding": encoding, "default": setting.default_encoding}
+        made = workflow.design(source, asked, bound, engine=engine, **how)
+    else:
+        origin, how["encoding"] = (
+            replace(joint.origin, encoding=""),
+            encoding or setting.default_encoding,
+        )
+        # A limit moved to a looser one must not lose information.
+        made = workflow.design_counted(joint, origin, bound, is_monotone=True, **how)
+        made = replace(made, notes=notes_on_sensitive(asked, joint))
     facts = {
         "report": _report(made, setting),
         "made": made,
@@ -124,23 +137,28 @@ def answer(counted: Counted, setting: Setting, bound: Criterion, tell: Tell) -> 
         "setting": setting,
         "longer": replace(setting, seconds=min(3 * setting.seconds, MOST_SECONDS)),
     }
-    line, html, words = (
-        render("lowlift.web", name, **facts) for name in ("line.html", "answer.html", "words.html")
+    state = (
+        "cannot" if not made.is_satisfied else "useful" if made.encoded.nmi > _LITTLE else "empty"
     )
-    return Answer(made, line, html, words)
+    line, html, words = (
+        render("lowlift.web", f"answer/{name}.html", state=state, **facts)
+        for name in ("line", "body", "words")
+    )
+    is_rows = made.encoded.name in OF_CELLS
+    return Answer(made, None if is_rows else made.release.joint, state, line, html, words)
 
 
 def pictures(made: Design, setting: Setting, tell: Tell) -> Drawn:
     """Draw lifts before and after, and the distribution of X."""
     del tell
-    return Drawn(render("lowlift.web", "pictures.html", report=_report(made, setting)))
+    return Drawn(render("lowlift.web", "protection/pictures.html", report=_report(made, setting)))
 
 
 def curve(made: Design, setting: Setting, points: tuple[Point, ...] | None, tell: Tell) -> Drawn:
     """Run the merging mechanisms over budgets, unless that was done, and mark this design."""
     del tell
     report = _report(made, setting, points)
-    html = render("lowlift.web", "curve.html", report=report)
+    html = render("lowlift.web", "protection/curve.html", report=report)
     return Drawn(html, tuple(report.points))
 
 

@@ -67,6 +67,7 @@ def design(
     *,
     mechanism: str = "auto",
     encoding: str | None = None,
+    default: str | None = None,
     time_limit: float = 60.0,
     engine: str | None = None,
     progress: Progress | None = None,
@@ -75,6 +76,7 @@ def design(
 
     Rows are published where the schema has cells; or where neither bins, an encoding nor a
     mechanism is asked for and there are many columns, numbers without bins, or too many symbols.
+    `default` is the encoding of symbols when none is asked for.
 
     Raises
     ------
@@ -84,7 +86,7 @@ def design(
         When the encoding breaks the bound.
     """
     check_instance(asked, Schema, "schema")
-    method = Method(mechanism, encoding, time_limit, progress)
+    method = Method(mechanism, encoding, time_limit, progress, default)
     with open_table(source, engine) as table:
         return design_table(table, asked, criterion, method)[0]
 

@@ -1,24 +1,77 @@
-// Sliders tell their value, work tells its progress; all else is links, forms and htmx.
+// The frame: changes ask for the answer, work tells its progress, a lost server is said to be lost.
 "use strict";
 
-function showValues(root) {
-  root.querySelectorAll("input[type=range][data-shown]").forEach((slider) => {
-    const shown = document.getElementById(slider.dataset.shown);
-    if (shown) shown.textContent = Number(slider.value).toFixed(2);
-  });
+const byId = (id) => document.getElementById(id);
+
+// ---------- the answer: greyed from the first touch of a field until it is of this setting ----------
+
+function recomputing() {
+  const answer = byId("answer");
+  if (answer) answer.setAttribute("aria-busy", "true");
 }
 
-// Only the options that the chosen criterion and the columns' roles have.
+// Text is answered when the typing pauses, all else at once; what was asked already is not asked anew.
+function watchForm(form) {
+  let later, isAsked = false;
+  const said = () => new URLSearchParams(new FormData(form)).toString();
+  let last = said();
+  const settle = () => {
+    clearTimeout(later);
+    const now = said();
+    if (now === last) {
+      if (!isAsked) byId("answer").removeAttribute("aria-busy");
+      return;
+    }
+    last = now;
+    recomputing();
+    htmx.trigger(form, "settled");
+  };
+  const isText = (field) => field.matches("input:not([type=radio]):not([type=checkbox]):not([type=range])");
+  form.addEventListener("input", (event) => {
+    if (!event.target.name || !isText(event.target)) return;
+    if (said() !== last) recomputing();
+    clearTimeout(later);
+    later = setTimeout(settle, 300);
+  });
+  form.addEventListener("change", (event) => {
+    const field = event.target;
+    if (field.dataset.sets) form.elements[field.dataset.sets].value = field.value;
+    fitForm(form);
+    settle();
+  });
+  form.addEventListener("htmx:beforeRequest", () => { isAsked = true; recomputing(); });
+  form.addEventListener("htmx:afterRequest", () => { isAsked = false; });
+  fitForm(form);
+}
+
+// Only the options that the chosen criterion has.
 function fitForm(form) {
-  const criterion = form.elements.criterion.value;
+  const criterion = form.elements.criterion;
+  if (!criterion) return;
   form.querySelectorAll("[data-for]").forEach((part) => {
-    const fits = part.dataset.for.split(" ").includes(criterion);
+    const fits = part.dataset.for.split(" ").includes(criterion.value);
     part.hidden = !fits;
     part.querySelectorAll("input").forEach((input) => { input.disabled = !fits; });
   });
 }
 
-// A listener keeps its job alive: when this tab closes, the job ends.
+// A new answer: errors go to their fields, its heading is said.
+function answered() {
+  const answer = byId("answer");
+  if (!answer) return;
+  document.querySelectorAll("[data-error]").forEach((line) => {
+    const fault = answer.querySelector(`[data-field="${CSS.escape(line.dataset.error)}"]`);
+    line.textContent = fault ? fault.dataset.message : "";
+    const field = document.querySelector(`[aria-describedby~="${CSS.escape(line.id)}"]`);
+    if (field) field.toggleAttribute("aria-invalid", false);
+    if (field && fault) field.setAttribute("aria-invalid", "true");
+  });
+  const heading = answer.querySelector(".verdict.when-ready h2, .verdict h2");
+  if (heading) byId("said").textContent = heading.textContent;
+}
+
+// ---------- work: a listener keeps its job alive; when this tab closes, the job ends ----------
+
 function listen(root) {
   const found = root.matches && root.matches("[data-events]") ? [root] : [];
   [...found, ...root.querySelectorAll("[data-events]")].forEach((part) => {
@@ -31,13 +84,14 @@ function listen(root) {
       progress.innerHTML = event.data;
       // A search that has found something can be stopped.
       const stop = part.querySelector("[data-stop]");
-      if (stop && progress.querySelector(".search")) stop.hidden = false;
+      if (stop && progress.querySelector(".search-chart")) stop.hidden = false;
     });
     source.addEventListener("done", () => {
       source.close();
       if (part.getAttribute("hx-get")) htmx.trigger(part, "done");
       else location.reload();
     });
+    source.addEventListener("error", () => { if (part.isConnected) probe(); });
     const end = () => {
       source.close();
       part.querySelectorAll("form").forEach((form) => { form.hidden = true; });
@@ -59,28 +113,48 @@ function listen(root) {
   });
 }
 
+// ---------- a lost server: the answer is old, and says so until lowlift answers again ----------
+
+let isLost = false;
+
+function lose() {
+  const answer = byId("answer");
+  if (answer) { answer.removeAttribute("aria-busy"); answer.dataset.state = "stale"; }
+  byId("lost").hidden = false;
+  isLost = true;
+}
+
+async function probe() {
+  try {
+    await fetch("/static/icon.svg", { cache: "no-store" });
+    if (isLost) location.reload();
+  } catch {
+    lose();
+  }
+}
+
+// ---------- files: one that is too large is not sent ----------
+
 function checkSize(event) {
   const input = event.target;
   if (input.type !== "file" || !input.dataset.limit) return;
   const file = input.files[0];
-  const note = document.getElementById("upload-note");
+  const note = byId("upload-note");
   const isLarge = file && file.size > Number(input.dataset.limit);
   input.setCustomValidity(isLarge ? input.dataset.tooLarge : "");
   note.textContent = isLarge ? input.dataset.tooLarge : "";
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  showValues(document);
   listen(document);
-  const form = document.getElementById("choices");
-  if (form) {
-    fitForm(form);
-    form.addEventListener("change", () => fitForm(form));
-    // A slider that was moved before this script had run.
-    const moved = [...form.elements].some((e) => e.type === "range" && e.value !== e.defaultValue);
-    if (moved) setTimeout(() => form.dispatchEvent(new Event("change", { bubbles: true })), 0);
-  }
-  document.addEventListener("input", () => showValues(document));
+  const form = byId("setting");
+  if (form) watchForm(form);
   document.addEventListener("change", checkSize);
   document.addEventListener("htmx:load", (event) => listen(event.target));
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.target.id === "answer") answered();
+  });
+  document.addEventListener("htmx:sendError", lose);
+  setInterval(() => { if (!document.hidden) probe(); }, 5000);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) probe(); });
 });

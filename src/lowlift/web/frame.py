@@ -1,0 +1,116 @@
+"""The frame of every page: the four steps, what was decided in each, and where a page leads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import Depends, Request
+
+from lowlift._wording import counted
+from lowlift.web.pages import show
+from lowlift.web.sessions import Session
+from lowlift.web.settings import Setting, pinned_of
+from lowlift.workflow.overview import Overview
+
+STEPS = ("table", "columns", "protection", "publish")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a user is: a step, its setting, what is wrong with it, and settings to compare."""
+
+    step: str
+    setting: Setting
+    pinned: tuple[Setting, ...] = ()
+    #: What is wrong, by the name of the field.
+    faults: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def query(self) -> str:
+        """The setting and those to compare, as a query."""
+        return "&".join(filter(None, (self.setting.query, self.pins)))
+
+    @property
+    def pins(self) -> str:
+        """The settings to compare, as a query."""
+        return urlencode([("setting", other.query) for other in self.pinned])
+
+    def address(self, step: str = "", **changes: Any) -> str:
+        """Return the address of a step with this setting, or with some of it changed."""
+        there = replace(self, setting=replace(self.setting, **changes))
+        return f"/{step or self.step}?{there.query}"
+
+    def known(self, overview: Overview) -> "Place":
+        """Return the place in a table that was looked at: columns named, bins checked by kind."""
+        setting = self.setting.with_released(overview.publishable)
+        faults = {**setting.wrong_bins(overview.kinds), **self.faults}
+        return replace(self, setting=setting, faults=faults)
+
+    @property
+    def comparison(self) -> str:
+        """The address that compares this setting with the others."""
+        others = [other for other in self.pinned if other != self.setting][-2:]
+        queries = [("setting", other.query) for other in (*others, self.setting)]
+        return f"/compare?{urlencode(queries)}"
+
+
+def _place(request: Request) -> Place:
+    query = request.query_params.multi_items()
+    step = request.query_params.get("step", "") or request.url.path.split("/")[1]
+    setting, faults = Setting.read(query)
+    return Place(step if step in STEPS else "columns", setting, tuple(pinned_of(query)), faults)
+
+
+InPlace = Annotated[Place, Depends(_place)]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step in the bar: its number, name, what was decided, and where it leads."""
+
+    number: int
+    name: str
+    said: str
+    address: str
+    is_done: bool
+    is_current: bool
+
+
+def steps(session: Session, place: Place) -> list[Step]:
+    """Return the bar: steps that cannot be gone to have no address."""
+    setting = place.setting
+    table = session.tables.get(setting.table)
+    overview = None if table is None else session.found(("inspect", setting.table, table.version))
+    rows = f", {counted(overview.rows, 'row')}" if isinstance(overview, Overview) else ""
+    n_s, n_x = len(setting.sensitive), 0 if setting.is_empty else len(setting.released)
+    times = session.n_published(setting.table)
+    said = {
+        "table": "choose one" if table is None else f"{table.name}{rows}",
+        "columns": f"{n_s} protected, {n_x} to publish" if n_s else "choose what to protect",
+        "protection": setting.promise if setting.is_chosen else "",
+        "publish": "written" if times else "not yet written" if setting.is_chosen else "",
+    }
+    may_go = {"table": True, "columns": table is not None}
+    here = STEPS.index(place.step)
+    return [
+        Step(
+            number + 1,
+            name.capitalize(),
+            said[name] if may_go.get(name, setting.is_chosen) else "",
+            _address(place, name) if may_go.get(name, setting.is_chosen) else "",
+            number < here,
+            number == here,
+        )
+        for number, name in enumerate(STEPS)
+    ]
+
+
+def _address(place: Place, name: str) -> str:
+    return "/" if name == "table" else place.address(name)
+
+
+def page(template: str, session: Session, place: Place, **context: Any) -> str:
+    """Return the page of a step in its frame."""
+    bar = steps(session, place)
+    return show(template, session=session, place=place, steps=bar, **context)

@@ -1,0 +1,61 @@
+"""How far work is, as events that a page listens to; and how a user ends it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter, HTTPException
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
+
+from lowlift.web.answers import progress_of
+from lowlift.web.jobs import Job
+from lowlift.web.pages import one_line, show
+from lowlift.web.visitors import InSession, Token, check_token
+
+router = APIRouter()
+#: The least seconds between two events of a job, and the most.
+_PAUSE, _HEARTBEAT = 0.15, 2.0
+
+
+@router.get("/jobs/{identity}/events")
+async def events(identity: str, session: InSession) -> Response:
+    """Send how far a job is, until it is done; a job with a listener is not ended."""
+    return StreamingResponse(_stream(session.by_id(identity)), media_type="text/event-stream")
+
+
+@router.get("/compiling")
+async def compiling(session: InSession) -> Response:
+    """Send how far the compilation is."""
+    if session.compiling is None:
+        raise HTTPException(404)
+    return StreamingResponse(_stream(session.compiling), media_type="text/event-stream")
+
+
+async def _stream(job: Job) -> AsyncIterator[str]:
+    job.listeners += 1
+    try:
+        while job.is_running:
+            yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+            await job.change(_HEARTBEAT)
+            await asyncio.sleep(_PAUSE)
+        if job.state == "cancelled":
+            yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+        # An abandoned job has a page after all, which was late to listen: it asks again.
+        yield f"event: {'end' if job.state == 'cancelled' else 'done'}\ndata: -\n\n"
+    finally:
+        job.listeners -= 1
+        job.last_seen = time.monotonic()
+
+
+@router.post("/jobs/{identity}/{verb}")
+async def end(identity: str, verb: str, session: InSession, token: Token) -> Response:
+    """Stop a search with the best so far, or cancel it."""
+    check_token(session, token)
+    job = session.by_id(identity)
+    if verb == "stop":
+        job.stop()
+        return Response(status_code=204)
+    if verb != "cancel":
+        raise HTTPException(404)
+    job.cancel()
+    return HTMLResponse(show("cancelled.html"))

@@ -1,0 +1,94 @@
+"""The step Table: upload one, choose one that is here, or take the demonstration."""
+
+import shutil
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from lowlift._wording import counted
+from lowlift.datasets import write_titanic
+from lowlift.errors import InvalidInput, LowliftError
+from lowlift.web import uploads
+from lowlift.web.answers import PATIENCE, inspect
+from lowlift.web.frame import Place, page
+from lowlift.web.sessions import Session, SessionTable
+from lowlift.web.settings import Setting
+from lowlift.web.visitors import InSession, InState, Token, check_token
+from lowlift.web.words import message_of
+from lowlift.workflow.overview import Overview
+
+router = APIRouter()
+
+
+@router.get("/")
+async def start(session: InSession, state: InState) -> Response:
+    """Choose or upload a table."""
+    for key in session.tables:  # so that they are read when one is opened
+        inspect(session, key)
+    return HTMLResponse(_start(session, state.limits.upload_bytes))
+
+
+def _start(session: Session, limit: int, message: str = "") -> str:
+    place = Place("table", Setting())
+    about = {key: _about(session, key) for key in session.tables}
+    return page("table/page.html", session, place, limit=limit, message=message, about=about)
+
+
+def _about(session: Session, key: str) -> str:
+    """Return what is known of a table: its size once it was read, and where it came from."""
+    table = session.table(key)
+    origin = "given at the start" if table.folder is None else "added here"
+    found = session.found(("inspect", key, table.version))
+    if not isinstance(found, Overview):
+        return origin
+    size = f"{counted(found.rows, 'row')}, {counted(len(found.columns), 'column')}"
+    return f"{size}, {origin}"
+
+
+@router.post("/upload")
+async def upload(request: Request, session: InSession, state: InState) -> Response:
+    """Store an uploaded table."""
+    key, folder = session.new_folder()
+    limit = state.limits.upload_bytes
+    try:
+        kind = request.headers.get("content-type", "")
+        found = await uploads.receive(request.stream(), kind, folder, limit)
+        check_token(session, found.fields.get("token", ""))
+        path = found.finish()
+        session.tables[key] = SessionTable(path.name, str(path), None, folder)
+        job = inspect(session, key)
+        if await job.wait(PATIENCE) and job.state != "done":
+            raise InvalidInput(job.error)  # noqa: TRY301 (one page for all that is wrong)
+    except BaseException as error:
+        session.remove(key)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not isinstance(error, LowliftError | OSError):
+            raise
+        fault = message_of(error)
+        if isinstance(error, OSError):
+            fault = f"the file could not be kept: {error.strerror}."
+        return HTMLResponse(_start(session, limit, fault), 422)
+    return RedirectResponse(f"/columns?{urlencode({'table': key})}", 303)
+
+
+@router.post("/demo")
+async def demo(session: InSession, token: Token) -> Response:
+    """Add the table of the Titanic to the session."""
+    check_token(session, token)
+    key, folder = session.new_folder()
+    path = folder / "titanic.csv"
+    write_titanic(path)
+    session.tables[key] = SessionTable(path.name, str(path), None, folder)
+    chosen = Setting(key, ("survived",), ("class", "sex", "age"))
+    return RedirectResponse(Place("columns", chosen).address(), 303)
+
+
+@router.post("/remove")
+async def remove(session: InSession, token: Token, table: Annotated[str, Form()]) -> Response:
+    """Forget an uploaded table and all that was made of it."""
+    check_token(session, token)
+    if table != "given":
+        session.remove(table)
+    return RedirectResponse("/", 303)
