@@ -228,9 +228,9 @@ class Table:
         """
         from lowlift.tables import queries
 
-        table, dialect = self._engine.table, self._engine.dialect
+        asked, table = self._engine.numbered_cells(symbols)  # of a held table, found once
         limit = None if self.rows <= most else most
-        return self._engine.fetch(queries.sample(names, symbols, table, dialect, limit))
+        return self._engine.fetch(queries.sample(names, asked, table, self._engine.dialect, limit))
 
     def group_means(
         self, groups: Sequence[Column], means: Sequence[str], most: int

@@ -1,7 +1,7 @@
 """Design a release that publishes rows: cells, the least change, parts of cells."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,28 +43,11 @@ def design_cells(
     Guarantee
         As for `least_distortion`; where cells are split into parts, the audit is of the parts.
     """
-    table.hold((*asked.sensitive, *asked.released))
     deadline = Deadline(time_limit)  # for the searches: what the engine takes is not counted
-    sensitive = [table.column(name, asked.bins.get(name)) for name in asked.sensitive]
-    learnt = learn(
-        table,
-        asked.released,
-        sensitive,
-        asked.cells or "auto",
-        min_rows=asked.min_rows,
-        weights=asked.weights,
-        deadline=deadline,
-        is_pilot=isinstance(criterion, Population),
-    )
-    is_late = deadline.is_over
-    with deadline.paused():
-        joint, counts = count(table, asked, learnt.column)
-    if isinstance(criterion, Population):
-        joint = joint.with_table(replace(joint.origin, pilot=_pilot_of(joint, learnt)))
+    ground = learn_ground(table, asked, deadline, is_sample=isinstance(criterion, Population))
+    joint, counts, learnt = ground.joint, ground.counts, ground.learnt
     criterion = criterion_on(criterion, joint)
-    here = np.array(joint.x_labels, np.int64)  # cells that some row is in
-    distances = learnt.cells.distances[np.ix_(here, here)]
-    release = least_distortion(joint, criterion, distances, time_limit=max(deadline.left, 0.0))
+    release = ground.released(criterion, max(deadline.left, 0.0))
     found = None  # which parts there are depends on S: for the population cells stay whole
     if not isinstance(criterion, Population):
         found = _refined(table, asked, learnt, release, deadline)
@@ -78,13 +61,51 @@ def design_cells(
         per_column(release.joint, channel, criterion, origin.sensitive),
         lift_intervals(release.joint, channel),
         (
-            *_cautions(joint, release, asked.min_rows, is_late=is_late),
+            *_cautions(joint, release, asked.min_rows, is_late=ground.is_late),
             *map(_identifies, learnt.unique),
         ),
         chosen=Chosen("least-distortion", reason),
         encoded=Encoded(asked.encoding or ROWS, release),
     )
     return made, counts
+
+
+class Ground(NamedTuple):
+    """Cells that were learnt of a table and counted with S: what every limit starts from."""
+
+    joint: Joint
+    counts: Counts
+    learnt: Learnt
+    #: Whether the time was over before cells were learnt.
+    is_late: bool
+
+    def released(self, criterion: Criterion, time_limit: float) -> Release:
+        """Return the release that changes rows least, cells whole."""
+        here = np.array(self.joint.x_labels, np.int64)  # cells that some row is in
+        distances = self.learnt.cells.distances[np.ix_(here, here)]
+        return least_distortion(self.joint, criterion, distances, time_limit=time_limit)
+
+
+def learn_ground(table: Table, asked: Schema, deadline: Deadline, *, is_sample: bool) -> Ground:
+    """Learn cells of the released columns and count them; for a sample, from some rows alone."""
+    table.hold((*asked.sensitive, *asked.released))
+    sensitive = [table.column(name, asked.bins.get(name)) for name in asked.sensitive]
+    learnt = learn(
+        table,
+        asked.released,
+        sensitive,
+        asked.cells or "auto",
+        min_rows=asked.min_rows,
+        weights=asked.weights,
+        deadline=deadline,
+        is_pilot=is_sample,
+    )
+    is_late = deadline.is_over
+    with deadline.paused():
+        joint, counts = count(table, asked, learnt.column)
+    if is_sample:
+        joint = joint.with_table(replace(joint.origin, pilot=_pilot_of(joint, learnt)))
+    return Ground(joint, counts, learnt, is_late)
 
 
 def _pilot_of(joint: Joint, learnt: Learnt) -> tuple[tuple[int, ...], ...]:

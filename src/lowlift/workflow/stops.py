@@ -1,0 +1,114 @@
+"""What each of several limits keeps: points of a trade-off, one at a time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from lowlift._deadline import Deadline
+from lowlift.criteria import Criterion, Population, criterion_on
+from lowlift.encodings import Encoded
+from lowlift.errors import BoundViolated, Infeasible
+from lowlift.report.outcome import CANNOT, proven_most, state_of
+from lowlift.tables import Schema, open_table
+from lowlift.workflow.cells import learn_ground
+from lowlift.workflow.designing import Design, design_counted
+
+#: Seconds that a search may take for one limit.
+SECONDS = 4.0
+
+
+class Stop(NamedTuple):
+    """What a limit keeps.
+
+    Attributes
+    ----------
+    limit
+        The number that the criterion was made from.
+    state
+        `USEFUL`, `EMPTY` or `CANNOT` of `lowlift.report.outcome`.
+    share
+        What is kept; 0 where nothing can be promised.
+    most
+        What no release keeps more of; None where that is not proven.
+    """
+
+    limit: float
+    state: str
+    share: float = 0.0
+    most: float | None = None
+
+
+def stops(
+    source: Any,
+    asked: Schema,
+    made: Design,
+    bounds: Sequence[tuple[float, Criterion]],
+    *,
+    mechanism: str = "auto",
+    seconds: float = SECONDS,
+    engine: str | None = None,
+    tell: Callable[[Stop], object] = lambda _: None,
+) -> list[Stop]:
+    """Return what each of some limits keeps of a table; `tell` hears of each as it is found.
+
+    Parameters
+    ----------
+    source, asked, mechanism, engine
+        As for `design`.
+    made
+        A design of this table by one of the limits: rows or symbols, as it has them.
+    bounds
+        Limits and the criteria made from them, all for the table or all for the population.
+    seconds
+        For the search at one limit: the chart takes the best found by then.
+
+    Cost
+        Symbols: the table is not read. Rows: cells are learnt once, for all limits.
+    """
+    release = _by_symbols(made, mechanism, seconds)
+    if made.spec.cells is not None:
+        release = _by_rows(source, asked, made, seconds, engine)
+    found = []
+    for limit, criterion in bounds:
+        found.append(_stop(limit, criterion, release))
+        tell(found[-1])
+    return found
+
+
+def _by_symbols(made: Design, mechanism: str, seconds: float) -> Callable[[Criterion], Encoded]:
+    joint, name = made.release.joint, made.encoded.name
+
+    def release(bound: Criterion) -> Encoded:
+        how: Any = {"mechanism": mechanism, "time_limit": seconds, "is_monotone": True}
+        if name == "values":
+            how["encoding"] = name
+        return design_counted(joint, replace(joint.origin, encoding=""), bound, **how).encoded
+
+    return release
+
+
+def _by_rows(
+    source: Any, asked: Schema, made: Design, seconds: float, engine: str | None
+) -> Callable[[Criterion], Encoded]:
+    is_sample = isinstance(made.release.criterion, Population)
+    found = made.spec.schema
+    schema = replace(found, cells=asked.cells or "auto", weights=asked.weights)
+    schema = replace(schema, min_rows=asked.min_rows)
+    with open_table(source, engine) as table:
+        ground = learn_ground(table, schema, Deadline(None), is_sample=is_sample)
+
+    def release(bound: Criterion) -> Encoded:
+        return Encoded(
+            made.encoded.name, ground.released(criterion_on(bound, ground.joint), seconds)
+        )
+
+    return release
+
+
+def _stop(limit: float, criterion: Criterion, release: Callable[[Criterion], Encoded]) -> Stop:
+    try:
+        encoded = release(criterion)
+    except (BoundViolated, Infeasible):
+        return Stop(limit, CANNOT)
+    state, share = state_of(encoded, is_satisfied=encoded.release.audit.is_satisfied)
+    return Stop(limit, state, share, proven_most(encoded))

@@ -1,0 +1,107 @@
+"""Beliefs before and after: exact, rounded to the cautious side, drawn within the picture."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lowlift as ll
+from lowlift.figures.beliefs import belief_svg
+from lowlift.report.beliefs import beliefs_of, share_text, worst_first
+
+
+def exact_most(joint, channel):
+    """Return max over y of P(s|y) by fractions alone."""
+    columns = [joint.exact_column(*channel.atom(y)) for y in range(channel.n_y)]
+    return [max(Fraction(c[s], sum(c)) for c in columns) for s in range(joint.n_s)]
+
+
+def percent_of(text):
+    return Fraction(text.removesuffix("%")) / 100
+
+
+@given(st.lists(st.lists(st.integers(1, 60), min_size=4, max_size=4), min_size=2, max_size=4))
+def test_what_is_said_is_never_below_the_worst(counts):
+    joint = ll.Joint.from_counts(counts)
+    for bound in (ll.LIP.at_most(1.5), ll.LIP.at_most(3)):
+        release = ll.subset_merging(joint, bound)
+        worst = exact_most(joint, release.channel)
+        for belief, most in zip(beliefs_of(release.audit), worst, strict=True):
+            assert percent_of(belief.after) >= belief.most >= most
+            assert belief.limit is None or belief.most <= belief.limit
+            assert belief.least <= belief.before <= belief.most
+
+
+def test_a_worst_belief_of_a_quarter_is_not_rounded_up():
+    joint = ll.Joint.from_counts([[1, 3], [3, 1]], ["ill", "well"], ["a", "b"])
+    found = beliefs_of(ll.audit(joint, ll.Channel.identity(joint), ll.LIP.at_most(2.5)))
+    assert [belief.most for belief in found] == [Fraction(3, 4)] * 2
+    assert found[0].words == "50% before, at most 75% after"
+    strict = beliefs_of(ll.audit(joint, ll.Channel.identity(joint), ll.LIP.at_most(1.25)))
+    assert strict[0].words == "50% before, up to 75% after"
+    assert 'class="beyond"' in strict[0].picture
+    assert 'class="beyond"' not in found[0].picture
+
+
+def test_many_outputs_are_rounded_outward(monkeypatch):
+    monkeypatch.setattr("lowlift.report.beliefs._MOST_PRODUCTS", 0)
+    rng = np.random.default_rng(4)
+    joint = ll.Joint.from_counts(rng.integers(1, 50, (3, 20)))
+    channel = ll.Channel.identity(joint)
+    for belief, most in zip(
+        beliefs_of(ll.audit(joint, channel, ll.LIP(9.0))), exact_most(joint, channel), strict=True
+    ):
+        assert 0 <= belief.most - most < Fraction(1, 10**9)
+
+
+def test_a_limit_on_one_value_is_its_own():
+    joint = ll.Joint.from_counts([[1, 3], [3, 1]], ["ill", "well"], ["a", "b"])
+    bound = ll.AtMost({"ill": 0.6}).on(joint)
+    release = ll.random_response(joint, bound)
+    ill, well = beliefs_of(release.audit)
+    assert (ill.limit, well.limit) == (Fraction(3, 5), None)
+    assert ill.most <= Fraction(3, 5)
+
+
+def test_a_bound_for_the_population_allows_for_its_shares():
+    joint = ll.Joint.from_counts([[400, 600], [600, 400]], ["ill", "well"], ["a", "b"])
+    bound = ll.Population(ll.LIP.at_most(1.5))
+    here = beliefs_of(ll.audit(joint, ll.Channel.identity(joint), ll.LIP.at_most(1.5)))
+    there = beliefs_of(ll.audit(joint, ll.Channel.identity(joint), bound))
+    for table, population in zip(here, there, strict=True):
+        assert population.before == table.before
+        assert population.least < table.least < table.most < population.most
+        assert population.most <= population.limit * (1 + Fraction(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("share", "rounding", "text"),
+    [
+        (Fraction(1, 3), "ROUND_CEILING", "34%"),
+        (Fraction(1, 3), "ROUND_FLOOR", "33%"),
+        (Fraction(24, 100), "ROUND_CEILING", "24%"),
+        (Fraction(3, 1000), "ROUND_CEILING", "0.3%"),
+        (Fraction(99999, 100000), "ROUND_CEILING", "100%"),
+        (Fraction(99999, 100000), "ROUND_HALF_EVEN", "99.9%"),
+        (Fraction(1), "ROUND_HALF_EVEN", "100%"),
+    ],
+)
+def test_shares_in_words(share, rounding, text):
+    assert share_text(share, rounding) == text
+
+
+def test_the_worst_value_comes_first():
+    joint = ll.Joint.from_counts([[1, 30], [10, 21], [89, 49]], ["rare", "some", "most"])
+    found = worst_first(beliefs_of(ll.audit(joint, ll.Channel.identity(joint), ll.LIP(9.0))))
+    assert [belief.value for belief in found] == ["rare", "some", "most"]
+    assert found[0].factor == pytest.approx(max(joint.lift[0]))
+
+
+def test_the_picture_stays_within_its_box_and_escapes_names():
+    drawn = belief_svg(0.2, -0.1, 1.4, 0.5, title='<b>"ill"</b>')
+    assert "<b>" not in drawn
+    assert 'x="0.0" y="3" width="100"' in drawn
+    assert not math.isnan(len(drawn))
