@@ -222,7 +222,7 @@ def test_the_whole_path_by_keyboard(visit):
     answer(page)
     tab_to(page, page.get_by_role("link", name="Go on to publish").first)
     keyboard.press("Enter")
-    tab_to(page, page.get_by_role("button", name="Write the safe table"))
+    tab_to(page, page.get_by_role("button", name="Draw and write the table"))
     keyboard.press("Enter")
     expect(page.get_by_text("Written and verified")).to_be_visible()
     tab_to(page, page.locator('a[href$="/table"]'))

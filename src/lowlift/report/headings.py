@@ -1,4 +1,4 @@
-"""What stands at the head of a report: what is protected, in which table, how strongly, for whom."""
+"""The head of a report: what is protected, in which table, how strongly, for whom."""
 
 import math
 from typing import TYPE_CHECKING

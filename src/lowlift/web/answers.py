@@ -90,7 +90,15 @@ async def panel(session: Session, place: Place, patience: float = PATIENCE) -> s
     return show("answer/problem.html", place=place, message=found)
 
 
-def working(session: Session, job: Job, title: str, again: str, target: str = "this") -> str:
+def working(
+    session: Session,
+    job: Job,
+    title: str,
+    again: str,
+    target: str = "this",
+    *,
+    has_buttons: bool = True,
+) -> str:
     """Return a part that follows a job, and when it is done puts what `again` gives at `target`.
 
     The job that compiles is everyone's: it has no buttons.
@@ -104,7 +112,7 @@ def working(session: Session, job: Job, title: str, again: str, target: str = "t
         again=again,
         target=target,
         progress=progress_of(job),
-        token="" if is_compiling else session.token,
+        token="" if is_compiling or not has_buttons else session.token,
     )
 
 
