@@ -78,6 +78,11 @@ def test_rows_keep_what_chance_alone_does_not():
     assert found[0] < found[1] <= 1
 
 
+def test_values_that_are_no_words_have_the_name_of_their_column():
+    _, said = outcome(ll.LIP.at_most(3))
+    assert [belief.value for belief in said.beliefs] == ["ill = no", "ill = yes"]
+
+
 def test_numbers_are_of_the_form_that_is_published():
     for encoding, words in (
         ("values", "of rows as they are"),

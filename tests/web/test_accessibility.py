@@ -98,7 +98,7 @@ def assert_labelled(page):
 
 def test_start(seen, table):
     seen.go("/")
-    expect(seen.page.get_by_role("link", name="clinic.csv")).to_be_visible()
+    expect(seen.page.get_by_role("link", name="clinic.csv", exact=True)).to_be_visible()
     assert_fine(seen, "start")
 
 

@@ -232,7 +232,7 @@ def asked(client, key, query):
     [
         ("s=zip&x=zip", "either sensitive or released"),
         ("s=disease&x=nowhere", "column"),
-        ("s=disease&x=age", "bins"),
+        ("s=disease&x=age&mechanism=watchdog", "bins"),
         ("s=disease&x=age&bin:age=width:x", "got 'width:x'"),
         ("s=disease&x=age&bin:age=width:-1", "positive"),
         ("s=disease&x=age&bin:age=9,3", "increasing"),

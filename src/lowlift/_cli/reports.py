@@ -135,8 +135,14 @@ def report(
         analysis = compare_tables(source, published, release=found)
     # The public form has no curve.
     points = () if public else None if curve is None else read_curve(curve)
-    more = {"receipt": said, "round_to": round_to, "analysis": analysis, "recipient": to}
-    made = report_of(found, points=points, **more)
+    made = report_of(
+        found,
+        points=points,
+        receipt=said,
+        round_to=round_to,
+        analysis=analysis,
+        recipient=to,
+    )
     if curve is not None:
         made = replace(made, curve_source=curve.name)
     pages.write(lambda: made)

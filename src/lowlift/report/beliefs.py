@@ -63,10 +63,14 @@ class Belief(NamedTuple):
         return share_text(self.most, ROUND_CEILING)
 
     @property
+    def lead(self) -> str:
+        """What stands before the largest belief: ``8% before, at most``."""
+        return f"{share_text(self.before)} before, {'at most' if self.is_kept else 'up to'}"
+
+    @property
     def words(self) -> str:
         """What a row can tell: ``8% before, at most 16% after``."""
-        at_most = "at most" if self.is_kept else "up to"
-        return f"{share_text(self.before)} before, {at_most} {self.after} after"
+        return f"{self.lead} {self.after} after"
 
     @property
     def title(self) -> str:
@@ -139,6 +143,22 @@ def beliefs_of(audit: Audit) -> tuple[Belief, ...]:
         value = cell(shown(label))
         found.append(Belief(value, shares[s], least, most, limit, audit.is_satisfied))
     return tuple(found)
+
+
+def allowed_text(belief: Belief, factor: float) -> str:
+    """Return the largest belief that a factor for all lifts allows, in percent, rounded up.
+
+    The value becomes at most `factor` times as likely, and the others together no less than
+    1/`factor` times.
+
+    Examples
+    --------
+    >>> half = Belief("ill", Fraction(1, 2), Fraction(0), Fraction(1))
+    >>> allowed_text(half, 1.5), allowed_text(half, 3.0)
+    ('67%', '84%')
+    """
+    exact, before = Fraction(repr(factor)), belief.before
+    return share_text(min(before * exact, 1 - (1 - before) / exact), ROUND_CEILING)
 
 
 def worst_first(beliefs: Sequence[Belief]) -> list[Belief]:

@@ -18,6 +18,8 @@ TITLES = {
     EMPTY: "Holds, but keeps almost nothing",
     CANNOT: "Cannot be promised",
 }
+#: Values that say nothing without the name of their column.
+_BARE = ("true", "false", "yes", "no", "(missing)")
 #: A release that keeps less than this keeps almost nothing.
 LEAST_KEPT = 0.1
 
@@ -43,8 +45,8 @@ class Outcome(NamedTuple):
     kept
         A few numbers on what is kept.
     share
-        What is kept, 0 to 1: of rows the share that stay in their cell, less what chance alone
-        would leave there; of values the information about X.
+        What is kept, 0 to 1: of rows the share that stay in their cell, of values the information
+        about X.
     most
         What no release can keep more of; None where that is not proven.
     beliefs
@@ -95,15 +97,27 @@ def outcome_of(
     why = _why(encoded, audit) if state == EMPTY else ""
     most = proven_most(encoded)
     sentence = f"{capital(promise)}."
-    return Outcome(state, sentence, why, _numbers(encoded), share, most, beliefs_of(audit))
+    beliefs = tuple(_named(belief, sensitive) for belief in beliefs_of(audit))
+    return Outcome(state, sentence, why, _numbers(encoded), share, most, beliefs)
+
+
+def _named(belief: Belief, sensitive: tuple[str, ...]) -> Belief:
+    """Return a belief whose value says of which column it is, where it is no word by itself."""
+    is_word = any(letter.isalpha() for letter in belief.value)
+    if is_word and belief.value.lower() not in _BARE:
+        return belief
+    return belief._replace(value=f"{joined(sensitive)} = {belief.value}")
 
 
 def state_of(encoded: Encoded, *, is_satisfied: bool) -> tuple[str, float]:
     """Return the state of a release, and what it keeps."""
-    share = kept_share(encoded)
     if not is_satisfied or not encoded.release.audit.is_satisfied:
         return CANNOT, 0.0
-    return (USEFUL if share >= LEAST_KEPT else EMPTY), share
+    share = beyond_chance = kept_share(encoded)
+    if encoded.name in OF_CELLS and share:  # drawn from all rows, some are of their own kind
+        by_chance = float(encoded.release.joint.p_x @ encoded.release.joint.p_x)
+        beyond_chance = (share - by_chance) / (1 - by_chance)
+    return (USEFUL if beyond_chance >= LEAST_KEPT else EMPTY), share
 
 
 def proven_most(encoded: Encoded) -> float | None:
@@ -116,13 +130,10 @@ def proven_most(encoded: Encoded) -> float | None:
 
 def kept_share(encoded: Encoded) -> float:
     """Return what a release keeps, 0 to 1; see `Outcome.share`."""
-    joint = encoded.release.joint
-    if joint.n_x == 1:
+    if encoded.release.joint.n_x == 1:
         return 0.0
-    if encoded.name not in OF_CELLS:
-        return min(1.0, max(0.0, encoded.nmi))
-    by_chance = float(joint.p_x @ joint.p_x)  # the law of the table is kept
-    return max(0.0, (1 - encoded.share_changed - by_chance) / (1 - by_chance))
+    kept = 1 - encoded.share_changed if encoded.name in OF_CELLS else encoded.nmi
+    return min(1.0, max(0.0, kept))
 
 
 def _numbers(encoded: Encoded) -> tuple[Kept, ...]:

@@ -1,14 +1,18 @@
 """What a setting gives: its answer, or the work that leads to it, as parts of pages."""
 
+from typing import Any
+
 from lowlift.errors import InvalidInput, LowliftError
 from lowlift.web import work
 from lowlift.web.frame import Place
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
-from lowlift.web.settings import Setting
+from lowlift.web.settings import MOST_SECONDS, Setting
+from lowlift.web.trade import LIMITS, ways
 from lowlift.web.words import message_of
 from lowlift.workflow.overview import Overview
+from lowlift.workflow.stops import Stop
 
 #: Seconds that a part waits for an answer before it shows the work instead; and that a page does.
 PATIENCE, PAGE_PATIENCE = 1.0, 0.3
@@ -81,13 +85,41 @@ async def panel(session: Session, place: Place, patience: float = PATIENCE) -> s
         return show("answer/choose.html", place=place)
     found = await outcome(session, place.setting, patience)
     if isinstance(found, work.Answer):
-        return show("answer/ready.html", place=place, panel=found)
+        return ready(session, place, found)
     if isinstance(found, Job):
         title = "Searching" if found.steps else "Working"
         again = f"/answer?{place.query}&step={place.step}"
         part = working(session, found, title, again, "#answer")
+        first = next((step for step in found.steps if isinstance(step, work.Answer)), None)
+        if first is not None:  # it holds as well; what is searched for keeps more
+            return ready(session, place, first, part)
         return show("answer/working.html", place=place, working=part)
     return show("answer/problem.html", place=place, message=found)
+
+
+def ready(session: Session, place: Place, found: work.Answer, searching: str = "") -> str:
+    """Return the answer as the panel shows it; `searching` follows the search for a better one."""
+    longer = place.setting.seconds * 3
+    return show(
+        "answer/ready.html",
+        place=place,
+        found=found,
+        searching=searching,
+        longer=longer if longer <= MOST_SECONDS else 0,
+        ways=ways(place, found.state, trade_points(session, place.setting)),
+        limits=LIMITS,
+    )
+
+
+def trade_points(session: Session, setting: Setting) -> tuple[Stop, ...]:
+    """Return what other limits keep, if that is known."""
+    points: tuple[Stop, ...] = session.found(trade_key(session, setting)) or ()
+    return points
+
+
+def trade_key(session: Session, setting: Setting) -> tuple[str, Setting, Any]:
+    """Return the key of the job that finds what other limits keep."""
+    return "trade", setting.family, session.table(setting.table).version
 
 
 def working(
@@ -97,11 +129,11 @@ def working(
     again: str,
     target: str = "this",
     *,
-    has_buttons: bool = True,
+    can_end: bool = True,
 ) -> str:
     """Return a part that follows a job, and when it is done puts what `again` gives at `target`.
 
-    The job that compiles is everyone's: it has no buttons.
+    It has buttons that end the job if `can_end`; the job that compiles is everyone's and has none.
     """
     is_compiling = job is session.compiling
     return show(
@@ -112,15 +144,19 @@ def working(
         again=again,
         target=target,
         progress=progress_of(job),
-        token="" if is_compiling or not has_buttons else session.token,
+        is_search=any(isinstance(step, tuple) and len(step) == 4 for step in job.steps[-1:]),
+        token=session.token if can_end and not is_compiling else "",
     )
 
 
 def progress_of(job: Job) -> str:
     """Return how far a job is."""
-    last = job.steps[-1] if job.steps else None
+    steps = [step for step in job.steps if not isinstance(step, work.Answer)]
+    last = steps[-1] if steps else None
     kind = {4: "search", 3: "compiling"}.get(len(last or ()), "")
-    return show("progress.html", job=job, last=last, kind=kind)
+    if isinstance(last, Stop):
+        kind = "trade"
+    return show("progress.html", job=job, steps=steps, last=last, kind=kind)
 
 
 async def finished(session: Session, setting: Setting) -> work.Answer:
@@ -128,14 +164,6 @@ async def finished(session: Session, setting: Setting) -> work.Answer:
     job = await answered(session, setting)
     if not isinstance(job.result, work.Answer):
         raise InvalidInput("look at the answer first; then it can be drawn.")
+    if job.result.design is None:
+        raise InvalidInput(job.result.refusal)
     return job.result
-
-
-async def drawn(session: Session, job: Job, again: str) -> str:
-    """Return what a job has drawn, or what the page says instead."""
-    if not await job.wait(PATIENCE):
-        return working(session, job, "Drawing", again)
-    if job.state != "done":
-        return show("problem.html", message=job.error)
-    html: str = job.result.html
-    return html

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from lowlift._wording import counted
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
-from lowlift.web.settings import Setting, pinned_of
+from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
 from lowlift.workflow.overview import Overview
 
 STEPS = ("table", "columns", "protection", "publish")
@@ -45,13 +45,20 @@ class Place:
         """Return the place in a table that was looked at: columns named, bins checked by kind."""
         setting = self.setting.with_released(overview.publishable)
         faults = {**setting.wrong_bins(overview.kinds), **self.faults}
+        constant = {column.name for column in overview.columns if "constant" in column.flags}
+        if setting.sensitive and constant.issuperset(setting.sensitive):
+            name = setting.sensitive[0]
+            faults[f"role:{name}"] = (
+                f"{name!r} has the same value in every row: there is nothing to protect. Protect "
+                "another column."
+            )
         return replace(self, setting=setting, faults=faults)
 
     @property
     def comparison(self) -> str:
         """The address that compares this setting with the others."""
-        others = [other for other in self.pinned if other != self.setting][-2:]
-        queries = [("setting", other.query) for other in (*others, self.setting)]
+        others = [other for other in self.pinned if other != self.setting][: MOST_PINNED - 1]
+        queries = [("setting", other.query) for other in (self.setting, *others)]
         return f"/compare?{urlencode(queries)}"
 
 

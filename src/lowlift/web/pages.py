@@ -4,6 +4,9 @@ from typing import Any
 
 from lowlift._rounding import ceiling
 from lowlift.figures.page import environment_of, render
+from lowlift.report.beliefs import allowed_text, worst_first
+from lowlift.report.outcome import most_words, whole_percent
+from lowlift.web.settings import shortest
 
 
 def show(template: str, **context: Any) -> str:
@@ -31,6 +34,13 @@ def bound(value: float) -> str:
 
 
 environment_of("lowlift.web").filters.update(sentence=sentence, bound=bound)
+environment_of("lowlift.web").globals.update(
+    most_words=most_words,
+    worst_first=worst_first,
+    allowed_text=allowed_text,
+    whole_percent=whole_percent,
+    shortest=shortest,
+)
 
 
 def one_line(html: str) -> str:

@@ -50,8 +50,6 @@ class Session:
     publications: dict[str, dict[Hashable, Job]] = field(default_factory=dict)
     #: The work of the whole server that searches wait for; None when they need not.
     compiling: Job | None = None
-    #: The points of trade-off curves, by what they have in common.
-    points: dict[Setting, Any] = field(default_factory=dict)
     #: The counts of S by X that answers were made of, by what they depend on.
     joints: dict[tuple[Setting, Any], Any] = field(default_factory=dict)
     #: Releases of earlier publications that were given back.
@@ -84,7 +82,6 @@ class Session:
         table = self.tables.pop(key, None)
         for name in [name for name in self._jobs if _is_about(name, key)]:
             self._jobs.pop(name).cancel()
-        self.points = {name: value for name, value in self.points.items() if name.table != key}
         self.joints = {name: value for name, value in self.joints.items() if name[0].table != key}
         for job in self.publications.pop(key, {}).values():
             job.cancel()

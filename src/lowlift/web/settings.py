@@ -21,7 +21,7 @@ ENCODINGS = ("", "codes", "groups", "values")
 #: What a change of a column counts, by the words of the page.
 WEIGHTS: Mapping[str, float] = {"less": 0.3, "normal": 1.0, "more": 3.0}
 #: Settings beside each other.
-MOST_PINNED = 3
+MOST_PINNED = 4
 #: The longest search.
 MOST_SECONDS = 3600
 _CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -31,6 +31,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "mechanism": MECHANISMS,
     "encoding": ENCODINGS,
 }
+#: Kinds that have no symbols without bins; and how many columns a message names.
+_MUST_HAVE_BINS, _MOST_NAMED = frozenset({"integer", "real", "timestamp"}), 3
 _NUMBERS = ("limit", "epsilon", "split", "alpha", "confidence", "seconds")
 #: Given without a criterion and a limit, as former addresses have them: the criterion was this one.
 _BUDGETS, _FORMER_CRITERION, _FORMER_MECHANISM = (
@@ -127,7 +129,22 @@ class Setting:
                     Column(name, kinds.get(name, "other"), bins)
             except InvalidInput as error:
                 found[f"bin:{name}"] = message_of(error)
-        return found
+        return found | ({} if found or kinds is None else self._lonely_bins(kinds))
+
+    def _lonely_bins(self, kinds: Mapping[str, str]) -> dict[str, str]:
+        """Return what is wrong when some numbers to publish have bins and others have none."""
+        bins = dict(self.bins)
+        binned = [name for name in self.released if name in bins]
+        plain = [n for n in self.released if n not in bins and kinds.get(n) in _MUST_HAVE_BINS]
+        if not binned or not plain or self.is_empty:
+            return {}
+        rest = f" and {len(plain) - _MOST_NAMED} more" if len(plain) > _MOST_NAMED else ""
+        message = (
+            f"with groups for {binned[0]!r}, other numbers must have groups too: "
+            f"{', '.join(map(repr, plain[:_MOST_NAMED]))}{rest} have none. Group them, leave them "
+            "out, or take automatic cells for all."
+        )
+        return {f"bin:{binned[0]}": message}
 
     @property
     def is_chosen(self) -> bool:
@@ -183,11 +200,17 @@ class Setting:
 
     @property
     def family(self) -> "Setting":
-        """Budgets near this one: they share a trade-off curve, which reaches beyond both ends."""
-        near = 2.0 ** round(math.log2(max(self.epsilon, 1e-6)))
-        limit = self.limit if not self.criterion else Setting.limit
-        bound = replace(self.columns, criterion=self.criterion, epsilon=near, limit=limit)
-        return replace(bound, split=self.split, alpha=self.alpha)
+        """The same setting whatever its limit: what shares a trade-off."""
+        return replace(self, limit=Setting.limit, epsilon=Setting.epsilon, seconds=Setting.seconds)
+
+    @property
+    def budget(self) -> float:
+        """The number that a trade-off moves: the limit, or the budget in nats of a criterion."""
+        return self.epsilon if self.criterion else self.limit
+
+    def at(self, budget: float) -> "Setting":
+        """Return the setting with another `budget`."""
+        return replace(self, epsilon=budget) if self.criterion else replace(self, limit=budget)
 
     def asked(self) -> Asked:
         """Return the columns as the workflow takes them."""
@@ -277,7 +300,7 @@ def _cells(_: str, text: str) -> str:
 
 
 def pinned_of(query: Iterable[tuple[str, str]]) -> list[Setting]:
-    """Return the settings to compare, from the first to the third."""
+    """Return the settings to compare, the one being worked on first."""
     texts = dict.fromkeys(value for name, value in query if name == "setting")
     return [
         Setting.of(parse_qsl(text, keep_blank_values=True)) for text in list(texts)[:MOST_PINNED]

@@ -1,6 +1,5 @@
 """What jobs do, each in a process of its own: call the workflow, and draw what it gives."""
 
-import hashlib
 import os
 import signal
 from dataclasses import dataclass, replace
@@ -9,25 +8,26 @@ from typing import Any
 
 from lowlift import workflow
 from lowlift._files import write_text
-from lowlift._guarantees import MORE_TIME, stopped_note
+from lowlift._guarantees import stopped_note
 from lowlift._joint import Joint
 from lowlift._kernels.compilation import observe, prepare
 from lowlift._ledger import EVERYBODY, default_ledger
-from lowlift._wording import percent
 from lowlift.criteria import Criterion
-from lowlift.figures.page import render
-from lowlift.report import Report, page
+from lowlift.errors import BoundViolated, Infeasible
+from lowlift.report import page
+from lowlift.report.outcome import CANNOT, Outcome, outcome_of
 from lowlift.tables import open_table
 from lowlift.tables.classes import notes_on_sensitive
 from lowlift.tables.schema import OF_CELLS
 from lowlift.web.jobs import Tell
-from lowlift.web.settings import MOST_SECONDS, Setting
-from lowlift.web.words import redacted
-from lowlift.workflow import Asked, Design, Options, Point, Recording, Sanitized
+from lowlift.web.settings import Setting
+from lowlift.web.words import message_of, redacted
+from lowlift.workflow import Asked, Design, Options, Recording, Sanitized, TableProfile
 from lowlift.workflow.applying import formulas_in
 from lowlift.workflow.consulting import Consulted, consult
-from lowlift.workflow.overview import Overview, overview_of
-from lowlift.workflow.preview import first_rows
+from lowlift.workflow.overview import Histogram, Overview, histogram_of, overview_of
+from lowlift.workflow.preview import Preview, first_rows, preview
+from lowlift.workflow.stops import Stop, stops
 
 #: How the files of the reports end, and by which keys they are downloaded.
 REPORT, PUBLIC_REPORT = "report.html", "public.html"
@@ -38,40 +38,33 @@ _EXPOSED = ("exact probabilities", "intervals")
 KERNELS = ("merging", "partitions", "pairs", "search")
 #: The process that imported this module: for jobs, the server that they were forked from.
 _FORK_SERVER = os.getpid()
-#: The share of the information that is "almost nothing".
-_LITTLE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A design, what it was counted from, and what the panel says of it.
+    """A design and what the page says of it first; or why nothing can be promised."""
 
-    Parameters
-    ----------
-    design
-        What was designed.
-    joint
-        The counts of S by X, from which another bound is answered; None where rows are published.
-    state
-        "useful", "empty" (the bound holds, and almost nothing is kept) or "cannot".
-    line, html, words
-        The answer in a line, in the panel, and the bound in other words.
-    """
+    design: Design | None
+    #: What is to be said of it; None where there is no design.
+    said: Outcome | None
+    #: The counts that it was made of, for other budgets; None for rows.
+    joint: Joint | None = None
+    #: Why there is no design.
+    refusal: str = ""
+    #: On a search that was stopped.
+    stopped: str = ""
 
-    design: Design
-    joint: Joint | None
-    state: str
-    line: str
-    html: str
-    words: str
+    @property
+    def state(self) -> str:
+        """One of the states of `lowlift.report.outcome`."""
+        return CANNOT if self.said is None else self.said.state
 
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """A part of a page, and for a trade-off its points."""
-
-    html: str
-    points: tuple[Point, ...] = ()
+    @property
+    def line(self) -> str:
+        """The answer in a line."""
+        if self.said is None:
+            return self.refusal
+        return f"{self.said.worst.value}: {self.said.worst.words}"
 
 
 @dataclass(frozen=True)
@@ -137,10 +130,18 @@ def inspect(source: Any, engine: str | None, tell: Tell) -> Overview:
     return overview_of(source, engine=engine)
 
 
-def _report(made: Design, setting: Setting, points: Any = ()) -> Report:
-    """Return the report on a design; pages with several settings tell them apart by its salt."""
-    salt = hashlib.sha256(setting.query.encode()).hexdigest()[:8]
-    return replace(workflow.report_of(made, points=points), salt=f"s{salt}-")
+def profile(
+    source: Any, engine: str | None, sensitive: tuple[str, ...], tell: Tell
+) -> TableProfile:
+    """Return what each column tells of the sensitive ones, alone."""
+    del tell
+    return workflow.profile_columns(source, sensitive, engine=engine, is_alone=True)
+
+
+def histogram(source: Any, engine: str | None, name: str, tell: Tell) -> Histogram:
+    """Return how many rows a column has where."""
+    del tell
+    return histogram_of(source, name, engine=engine)
 
 
 def answer(
@@ -152,58 +153,59 @@ def answer(
     bound: Criterion,
     tell: Tell,
 ) -> Answer:
-    """Design a release and say what it promises; from `joint` if the columns were counted."""
+    """Design a release and say what it promises; from `joint` if the columns were counted.
+
+    Where the best takes a search, a first `Answer` by merging is told before it.
+    """
     how: Any = {
         "mechanism": setting.mechanism,
         "time_limit": setting.seconds,
         "progress": lambda state: tell(tuple(state)),
+        "first": lambda made: tell(_answer(made, None)),
     }
     encoding = setting.encoding or None
-    if joint is None and asked.cells is None and setting.mechanism != "auto":
-        joint, _ = workflow.count_table(source, asked, engine=engine)
-    if joint is None:
-        how |= {"encoding": encoding, "default": setting.default_encoding}
-        made = workflow.design(source, asked, bound, engine=engine, **how)
-    else:
-        origin, how["encoding"] = (
-            replace(joint.origin, encoding=""),
-            encoding or setting.default_encoding,
-        )
-        # A limit moved to a looser one must not lose information.
-        made = workflow.design_counted(joint, origin, bound, is_monotone=True, **how)
-        made = replace(made, notes=notes_on_sensitive(asked, joint))
-    facts = {
-        "report": _report(made, setting),
-        "made": made,
-        "kept": percent(made.encoded.nmi),
-        "stopped": stopped_note(made.release.certificate, ""),
-        "more_time": MORE_TIME,
-        "setting": setting,
-        "longer": replace(setting, seconds=min(3 * setting.seconds, MOST_SECONDS)),
-    }
-    state = (
-        "cannot" if not made.is_satisfied else "useful" if made.encoded.nmi > _LITTLE else "empty"
-    )
-    line, html, words = (
-        render("lowlift.web", f"answer/{name}.html", state=state, **facts)
-        for name in ("line", "body", "words")
-    )
+    try:
+        if joint is None and asked.cells is None and setting.mechanism != "auto":
+            joint, _ = workflow.count_table(source, asked, engine=engine)
+        if joint is None:
+            how |= {"encoding": encoding, "default": setting.default_encoding}
+            made = workflow.design(source, asked, bound, engine=engine, **how)
+        else:
+            origin = replace(joint.origin, encoding="")
+            how["encoding"] = encoding or setting.default_encoding
+            # A limit moved to a looser one must not lose information.
+            made = workflow.design_counted(joint, origin, bound, is_monotone=True, **how)
+            made = replace(made, notes=notes_on_sensitive(asked, joint))
+    except (BoundViolated, Infeasible) as error:
+        return Answer(None, None, joint, refusal=message_of(error))
     is_rows = made.encoded.name in OF_CELLS
-    return Answer(made, None if is_rows else made.release.joint, state, line, html, words)
+    return _answer(made, None if is_rows else made.release.joint)
 
 
-def pictures(made: Design, setting: Setting, tell: Tell) -> Drawn:
-    """Draw lifts before and after, and the distribution of X."""
+def _answer(made: Design, joint: Joint | None) -> Answer:
+    sensitive = tuple(column.name for column in made.spec.sensitive)
+    said = outcome_of(made.encoded, made.audit, is_satisfied=made.is_satisfied, sensitive=sensitive)
+    return Answer(made, said, joint, stopped=stopped_note(made.release.certificate, "") or "")
+
+
+def rows(source: Any, engine: str | None, made: Design, page_number: int, tell: Tell) -> Preview:
+    """Return eight rows of the table before and after."""
     del tell
-    return Drawn(render("lowlift.web", "protection/pictures.html", report=_report(made, setting)))
+    return preview(source, made, page_number, engine=engine)
 
 
-def curve(made: Design, setting: Setting, points: tuple[Point, ...] | None, tell: Tell) -> Drawn:
-    """Run the merging mechanisms over budgets, unless that was done, and mark this design."""
-    del tell
-    report = _report(made, setting, points)
-    html = render("lowlift.web", "protection/curve.html", report=report)
-    return Drawn(html, tuple(report.points))
+def trade(
+    source: Any,
+    engine: str | None,
+    asked: Asked,
+    made: Design,
+    setting: Setting,
+    bounds: tuple[tuple[float, Criterion], ...],
+    tell: Tell,
+) -> tuple[Stop, ...]:
+    """Return what each limit keeps; steps are the points found so far."""
+    how: Any = {"mechanism": setting.mechanism, "engine": engine, "tell": tell}
+    return tuple(stops(source, asked, made, bounds, **how))
 
 
 def prepare_publication(
@@ -244,9 +246,13 @@ def publish(
         engine=engine,
         progress=lambda done, total: tell((done, total)),
     )
+    if made.encoded.name in OF_CELLS:  # which the report compares with their source
+        written = replace(written, source=source, engine=engine)
     files = {"table": target, **written.files}
     warnings: tuple[str, ...] = ()
+    rows: tuple[tuple[str | None, ...], ...] = ()
     try:
+        rows = first_rows(str(target))
         facts: Any = {"round_to": wishes.round_to, "recipient": wishes.to}
         report = workflow.report_of(written, output=target.name, **facts)
         if command:
@@ -259,5 +265,4 @@ def publish(
         warnings = report.public.warnings
     except Exception as error:  # noqa: BLE001 (the table is written, not to be drawn again)
         warnings = (f"there is no report: {redacted(error)}.",)
-    rows = first_rows(str(target))
     return Published(written, files, warnings, wishes.to, command, rows)

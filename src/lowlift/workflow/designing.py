@@ -1,5 +1,6 @@
 """Audit a table's columns as they are; design a release of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,9 @@ from lowlift.tables.classes import notes_on_sensitive
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
 from lowlift.workflow.columns import count_table, per_column
+
+#: Mechanisms that search, and how many cells |S| |X| take them no time.
+_SEARCHES, _FEW_CELLS = ("random-response", "subset-random-response"), 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +121,13 @@ def design_counted(
     time_limit: float = 60.0,
     progress: Progress | None = None,
     is_monotone: bool = False,
+    first: Callable[["Design"], object] | None = None,
 ) -> Design:
     """Return the same from counts (see `count_table`).
 
     With `is_monotone`, merging takes the best of tighter budgets too, as "auto" does, so that
-    a looser budget keeps no less.
+    a looser budget keeps no less. Before a search that may take long, `first` is given a design by
+    merging, which is there at once.
     """
     if encoding is not None:
         check_choice(encoding, "encoding", ENCODINGS)
@@ -129,6 +135,9 @@ def design_counted(
     criterion = criterion_on(criterion, joint)
     chosen = choose(mechanism, joint, criterion)
     chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
+    if first is not None and chosen.name in _SEARCHES and joint.n_x * joint.n_s > _FEW_CELLS:
+        quick: Any = {"mechanism": "subset-merging", "encoding": encoding}
+        first(design_counted(joint, spec, criterion, **quick))
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
     encoded = encode(release, encoding or spec.encoding or default_encoding(release))
     made = encoded.release.with_table(replace(spec, encoding=encoded.name))

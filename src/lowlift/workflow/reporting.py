@@ -151,7 +151,8 @@ def _commands(
     if is_frame:
         source, again = "table.csv", f"{again}, with the frame saved as table.csv"
     has_file = receipt is not None and not is_frame
-    target = output or (receipt.output if has_file else "safe.csv")
+    written = receipt.output if receipt is not None and has_file else "safe.csv"
+    target = output or written
     repeat = sanitize_command(
         asked,
         encoded.release.criterion,

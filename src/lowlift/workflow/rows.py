@@ -1,6 +1,6 @@
 """Choose between rows and symbols for a table, and design either."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -37,6 +37,8 @@ class Method(NamedTuple):
     progress: Progress | None = None
     #: The encoding of symbols when none is asked for; None chooses by the release.
     default: str | None = None
+    #: As for `design_counted`.
+    first: Callable[[Design], object] | None = None
 
 
 class _Rows(NamedTuple):
@@ -71,6 +73,7 @@ def design(
     time_limit: float = 60.0,
     engine: str | None = None,
     progress: Progress | None = None,
+    first: Callable[[Design], object] | None = None,
 ) -> Design:
     """Count the table and return a release of its columns that satisfies the criterion.
 
@@ -86,7 +89,7 @@ def design(
         When the encoding breaks the bound.
     """
     check_instance(asked, Schema, "schema")
-    method = Method(mechanism, encoding, time_limit, progress, default)
+    method = Method(mechanism, encoding, time_limit, progress, default, first)
     with open_table(source, engine) as table:
         return design_table(table, asked, criterion, method)[0]
 
@@ -123,6 +126,7 @@ def design_table(
                 encoding=method.encoding or asked.encoding or method.default,
                 time_limit=method.time_limit,
                 progress=method.progress,
+                first=method.first,
             )
         except InvalidInput as error:
             if not may_be_rows or error.advice != "cells" or _has_identifiers(table, asked):
@@ -134,8 +138,8 @@ def design_table(
     made, counts = design_cells(table, rows.asked, criterion, method.time_limit, why=rows.why)
     warnings = (*made.warnings, *_left_out_words(rows.left_out))
     notes = (*notes_on_sensitive(given, made.audit.joint), *rows.notes)
-    more = {"left_out": rows.left_out, "asked": given}
-    return replace(made, warnings=warnings, notes=notes, **more), counts
+    made = replace(made, left_out=rows.left_out, asked=given)
+    return replace(made, warnings=warnings, notes=notes), counts
 
 
 def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:

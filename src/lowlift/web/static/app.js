@@ -5,10 +5,10 @@ const byId = (id) => document.getElementById(id);
 
 // ---------- the answer: greyed from the first touch of a field until it is of this setting ----------
 
-function recomputing() {
-  const answer = byId("answer");
-  if (answer) answer.setAttribute("aria-busy", "true");
-}
+// What follows from the answer is as old as it is.
+const shown = () => document.querySelectorAll("#answer, #trade-part, #rows-part");
+const recomputing = () => shown().forEach((part) => part.setAttribute("aria-busy", "true"));
+const unchanged = () => shown().forEach((part) => part.removeAttribute("aria-busy"));
 
 // Text is answered when the typing pauses, all else at once; what was asked already is not asked anew.
 function watchForm(form) {
@@ -19,7 +19,7 @@ function watchForm(form) {
     clearTimeout(later);
     const now = said();
     if (now === last) {
-      if (!isAsked) byId("answer").removeAttribute("aria-busy");
+      if (!isAsked) unchanged();
       return;
     }
     last = now;
@@ -28,7 +28,7 @@ function watchForm(form) {
   };
   const isText = (field) => field.matches("input:not([type=radio]):not([type=checkbox]):not([type=range])");
   form.addEventListener("input", (event) => {
-    if (!event.target.name || !isText(event.target)) return;
+    if (!event.target.name || event.target.form !== form || !isText(event.target)) return;
     if (said() !== last) recomputing();
     clearTimeout(later);
     later = setTimeout(settle, 300);
@@ -36,6 +36,7 @@ function watchForm(form) {
   form.addEventListener("change", (event) => {
     const field = event.target;
     if (field.dataset.sets) form.elements[field.dataset.sets].value = field.value;
+    if (field.form !== form) return;
     fitForm(form);
     settle();
   });

@@ -10,6 +10,7 @@ from lowlift.web.frame import InPlace, Place, steps
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.settings import Setting
+from lowlift.web.steps.protection import below
 from lowlift.web.visitors import InSession
 
 router = APIRouter()
@@ -26,6 +27,10 @@ async def answer(request: Request, place: InPlace, session: InSession) -> Respon
         place = place.known(found)
     parts = await panel(session, place)
     parts += show("steps.html", steps=steps(session, place), place=place, is_swapped=True)
+    if place.step == "columns":
+        parts += show("onward.html", place=place, is_swapped=True)
+    if place.step == "protection":
+        parts += (await below(session, place, is_swapped=True)).parts
     now = urlsplit(request.headers.get("hx-current-url", ""))
     before, _ = Setting.read(parse_qsl(now.query, keep_blank_values=True))
     is_new = before != place.setting or now.path != f"/{place.step}"

@@ -1,36 +1,62 @@
-"""Settings beside each other."""
+"""Settings side by side, the one that is being worked on first."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from lowlift.web import work
-from lowlift.web.answers import outcome, working
-from lowlift.web.frame import InPlace, Place, page
+from lowlift.web.answers import PAGE_PATIENCE, outcome, overview_of, working
+from lowlift.web.comparing import heads, sections
+from lowlift.web.frame import Place, page
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
+from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
 from lowlift.web.visitors import InSession
 
 router = APIRouter()
 
 
-@router.get("/compare")
-async def compare(request: Request, session: InSession) -> Response:
-    """Show up to three settings beside each other."""
+def _places(request: Request, session: Session) -> list[Place]:
+    """Return the places of the settings to compare; each knows the others."""
     pinned = tuple(pinned_of(request.query_params.multi_items()))
     for setting in pinned:
         session.table(setting.table)
-    here = Place("protection", pinned[-1] if pinned else Setting(), pinned)
-    every = [Place("protection", each, tuple(p for p in pinned if p != each)) for each in pinned]
-    return HTMLResponse(page("compare/page.html", session, here, every=every, most=MOST_PINNED))
+    return [Place("protection", one, tuple(p for p in pinned if p != one)) for one in pinned]
+
+
+@router.get("/compare")
+async def compare(request: Request, session: InSession) -> Response:
+    """Show up to four settings beside each other."""
+    every = _places(request, session)
+    here = every[0] if every else Place("protection", Setting())
+    table = await _table(session, every) if every else ""
+    given = {"every": every, "most": MOST_PINNED, "table": table}
+    return HTMLResponse(page("compare/page.html", session, here, **given))
 
 
 @router.get("/compared")
-async def compared(place: InPlace, session: InSession) -> Response:
-    """Return one column of a comparison."""
-    found = await outcome(session, place.setting)
-    if isinstance(found, work.Answer):
-        return HTMLResponse(show("compare/column.html", panel=found, place=place))
-    if isinstance(found, Job):
-        return HTMLResponse(working(session, found, "Working", f"/compared?{place.query}"))
-    return HTMLResponse(show("problem.html", message=found))
+async def compared(request: Request, session: InSession) -> Response:
+    """Return the table of a comparison; it asks again until all settings are answered."""
+    return HTMLResponse(await _table(session, _places(request, session)))
+
+
+async def _table(session: Session, every: list[Place]) -> str:
+    answers = []
+    known, waiting = [], []
+    for place in every:
+        overview = await overview_of(session, place.setting.table)
+        known.append(place if isinstance(overview, Job) else place.known(overview))
+        found = await outcome(session, place.setting, PAGE_PATIENCE)
+        if isinstance(found, Job):
+            waiting.append(found)
+        answers.append(None if isinstance(found, Job) else found)
+    columns = heads(known, answers)
+    again = f"/compared?{'&'.join(place_query(place) for place in every[:1])}"
+    follow = [working(session, job, "Working", again, "#compared") for job in waiting[:1]]
+    return show(
+        "compare/table.html", heads=columns, sections=sections(columns), follow="".join(follow)
+    )
+
+
+def place_query(place: Place) -> str:
+    """Return the query that compares a place's setting with its others."""
+    return place.comparison.partition("?")[2]

@@ -1,23 +1,40 @@
 """The step Protection: how much a published row may tell, to whom, and what matters."""
 
-from fastapi import APIRouter, Request
+from typing import NamedTuple
+
+from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, Response
 
 from lowlift.web import work
-from lowlift.web.answers import PAGE_PATIENCE, drawn, finished, overview_of, panel
-from lowlift.web.frame import InPlace, page
+from lowlift.web.answers import (
+    PAGE_PATIENCE,
+    PATIENCE,
+    outcome,
+    overview_of,
+    panel,
+    trade_key,
+    trade_points,
+    working,
+)
+from lowlift.web.frame import InPlace, Place, page
 from lowlift.web.jobs import Job
+from lowlift.web.pages import show
+from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_SECONDS, shortest
 from lowlift.web.steps.columns import reading
+from lowlift.web.trade import bounds_of, chart_of, ways
 from lowlift.web.visitors import InSession
 from lowlift.workflow import CRITERIA, MECHANISMS
+from lowlift.workflow.stops import Stop
 
 router = APIRouter()
+#: The limits that have a name.
+_NAMED = ("1.5", "2", "3", "5")
 
 
 @router.get("/protection")
 async def protection(place: InPlace, session: InSession) -> Response:
-    """Show the choices of the bound and the answer to them."""
+    """Show the choices of the bound, the answer to them, and what follows from it."""
     overview = await overview_of(session, place.setting.table)
     if isinstance(overview, Job):
         return HTMLResponse(reading(session, place, overview))
@@ -29,6 +46,7 @@ async def protection(place: InPlace, session: InSession) -> Response:
             session,
             place,
             answer=answer,
+            below=await below(session, place),
             criteria=CRITERIA,
             mechanisms=MECHANISMS,
             shortest=shortest,
@@ -37,26 +55,101 @@ async def protection(place: InPlace, session: InSession) -> Response:
     )
 
 
-@router.get("/pictures")
-async def pictures(place: InPlace, request: Request, session: InSession) -> Response:
-    """Draw the heat maps and distributions of an answer."""
-    setting = place.setting
-    answer = await finished(session, setting)
-    made = answer.design
-    key = "pictures", made.release.fingerprint, setting
-    job = session.job(key, work.pictures, made, setting)
-    return HTMLResponse(await drawn(session, job, f"/pictures?{request.url.query}"))
+class Below(NamedTuple):
+    """What stands below the choices: trade-off, rows, the way on, and an example of each stop."""
+
+    trade: str
+    rows: str
+    go_on: str
+    examples: dict[str, str]
+
+    @property
+    def parts(self) -> str:
+        """All of them together."""
+        return "".join((self.trade, self.rows, self.go_on, *self.examples.values()))
 
 
-@router.get("/curve")
-async def curve(place: InPlace, request: Request, session: InSession) -> Response:
-    """Draw the trade-off of the merging mechanisms with an answer in it."""
-    setting = place.setting
-    answer = await finished(session, setting)
-    made, points = answer.design, session.points.get(setting.family)
-    key = "curve", made.release.fingerprint, setting
-    job = session.job(key, work.curve, made, setting, points)
-    html = await drawn(session, job, f"/curve?{request.url.query}")
-    if job.state == "done":
-        session.points[setting.family] = job.result.points
-    return HTMLResponse(html)
+async def below(session: Session, place: Place, *, is_swapped: bool = False) -> Below:
+    """Return trade-off, rows and examples as far as they are known; they ask for the rest.
+
+    With `is_swapped`, htmx puts each where the former one is.
+    """
+    found = None
+    if not place.faults and place.setting.is_chosen:
+        found = await outcome(session, place.setting, 0.0)
+    answer = found if isinstance(found, work.Answer) else None
+    given = {"place": place, "answer": answer, "is_swapped": is_swapped}
+    trade, rows = (show(f"protection/{name}_part.html", **given) for name in ("trade", "rows"))
+    if answer is not None and trade_points(session, place.setting):
+        trade = _trade(session, place, answer, is_swapped=is_swapped)
+    named = {each: show("protection/examples.html", factor=each, **given) for each in _NAMED}
+    return Below(trade, rows, show("protection/go_on.html", **given), named)
+
+
+@router.get("/trade")
+async def trade(place: InPlace, session: InSession) -> Response:
+    """Draw what each limit keeps, with the answer to the present one in it."""
+    found = await outcome(session, place.setting)
+    if not isinstance(found, work.Answer) or found.design is None:
+        given = {"place": place, "answer": None, "is_swapped": False}
+        return HTMLResponse(show("protection/trade_part.html", **given))
+    setting, table = place.setting, session.table(place.setting.table)
+    overview = await overview_of(session, setting.table)
+    if isinstance(overview, Job):
+        return HTMLResponse(working(session, overview, "Reading the table", "", can_end=False))
+    setting = setting.with_released(overview.publishable)
+    given = table.source, table.engine, setting.asked(), found.design, setting, bounds_of(setting)
+    job = session.job(trade_key(session, setting), work.trade, *given)
+    part = ""
+    if not await job.wait(PATIENCE):
+        again = f"/trade?{place.query}&step=protection"
+        part = working(session, job, "What other limits keep", again, "#trade-part", can_end=False)
+    advice = ""
+    if found.state != "useful":
+        points = trade_points(session, setting)
+        made = ways(place, found.state, points)
+        advice = show("answer/ways.html", ways=made, found=found, is_swapped=True)
+    return HTMLResponse(_trade(session, place, found, part) + advice)
+
+
+def _trade(
+    session: Session, place: Place, answer: work.Answer, part: str = "", *, is_swapped: bool = False
+) -> str:
+    """Return the chart of what is known; `part` follows the rest."""
+    points = trade_points(session, place.setting)
+    now = None
+    if answer.said is not None:
+        said = answer.said
+        now = Stop(place.setting.budget, said.state, said.share, said.most)
+    is_rows = answer.design is not None and answer.design.spec.cells is not None
+    return show(
+        "protection/trade.html",
+        chart=chart_of(place, points, now),
+        part=part,
+        is_rows=is_rows,
+        is_swapped=is_swapped,
+    )
+
+
+@router.get("/rows")
+async def rows(place: InPlace, session: InSession, page: int = 0) -> Response:
+    """Show eight rows before and after; `page` other ones."""
+    found = await outcome(session, place.setting)
+    if not isinstance(found, work.Answer) or found.design is None:
+        given = {"place": place, "answer": None, "is_swapped": False}
+        return HTMLResponse(show("protection/rows_part.html", **given))
+    page = max(0, min(page, 10_000))
+    table, made = session.table(place.setting.table), found.design
+    key = "rows", made.release.fingerprint, place.setting, table.version, page
+    job = session.job(key, work.rows, table.source, table.engine, made, page)
+    if not await job.wait(PATIENCE):
+        again = f"/rows?{place.query}&step=protection&page={page}"
+        part = working(session, job, "Drawing eight rows", again, "#rows-part", can_end=False)
+        return HTMLResponse(show("protection/rows_working.html", working=part))
+    if job.state != "done":
+        problem = show("problem.html", message=job.error)
+        return HTMLResponse(show("protection/rows_working.html", working=problem))
+    is_groups = made.encoded.name in {"groups", "codes"}
+    return HTMLResponse(
+        show("protection/rows.html", place=place, found=job.result, page=page, is_groups=is_groups)
+    )

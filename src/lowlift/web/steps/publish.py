@@ -1,12 +1,11 @@
 """The step Publish: settle what is to be settled, write the safe table, and hand out the files."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, Form, HTTPException, Request
 from fastapi.responses import (
@@ -16,8 +15,9 @@ from fastapi.responses import (
     Response,
     StreamingResponse,
 )
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, QueryParams
 
+from lowlift._ledger import EVERYBODY
 from lowlift._release import Release
 from lowlift._wording import joined
 from lowlift.errors import InvalidInput
@@ -26,6 +26,7 @@ from lowlift.tables.schema import OF_CELLS
 from lowlift.web import asking, uploads, work
 from lowlift.web.answers import PAGE_PATIENCE, PATIENCE, finished, outcome, overview_of, panel
 from lowlift.web.answers import working as following
+from lowlift.web.archives import zipped
 from lowlift.web.frame import InPlace, Place, page
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
@@ -33,6 +34,7 @@ from lowlift.web.sessions import Session, SessionTable
 from lowlift.web.settings import Setting, shortest
 from lowlift.web.steps.columns import reading
 from lowlift.web.visitors import InSession, InState, Token, check_token
+from lowlift.workflow import Design
 from lowlift.workflow.repeating import sanitize_command
 
 router = APIRouter()
@@ -50,7 +52,6 @@ KEPT = {
     "receipt": "hashes, versions, time",
 }
 _FORMS = ("csv", "parquet")
-_CHUNK = 1 << 18
 #: The largest release that is taken back, in bytes.
 _LARGEST_RELEASE = 64 << 20
 
@@ -98,14 +99,13 @@ def _address(place: Place, wishes: work.Wishes) -> str:
     return f"{place.address('publish')}&{urlencode(pairs)}"
 
 
-def _wishes(session: Session, given: Mapping[str, str] | FormData) -> work.Wishes:
+def _wishes(session: Session, given: QueryParams | FormData) -> work.Wishes:
     """Return who gets it and how it is written, from a query or a form."""
-    many: Any = given
     form = given.get("form") or "csv"
     if form not in _FORMS:
         raise InvalidInput("the safe table is written as csv or parquet.")
-    to = " ".join(str(given.get("to") or "").split()) or work.EVERYBODY
-    keep = tuple(map(str, many.getlist("keep")))
+    to = " ".join(str(given.get("to") or "").split()) or EVERYBODY
+    keep = tuple(map(str, given.getlist("keep")))
     return work.Wishes(to, str(form), keep, earlier=tuple(session.earlier))
 
 
@@ -122,28 +122,30 @@ async def _asks(session: Session, place: Place, wishes: work.Wishes, patience: f
     if place.faults or not place.setting.is_chosen:
         return _Part(show("publish/waiting.html", message=""))
     found = await outcome(session, place.setting, patience)
-    if isinstance(found, str):
-        return _Part(show("publish/waiting.html", message=found))
-    if not isinstance(found, Job):
-        job = _preparing(session, place.setting, found, wishes)
+    if isinstance(found, work.Answer):
+        if found.design is None:
+            return _Part(show("publish/waiting.html", message=found.refusal))
+        job = _preparing(session, place.setting, found.design, wishes)
         await job.wait(patience)
         if isinstance(job.result, work.Prepared):
-            return _ready(session, place, wishes, found, job.result)
+            return _ready(session, place, wishes, found.design, job.result)
         found = job
+    if isinstance(found, str):
+        return _Part(show("publish/waiting.html", message=found))
     if not found.is_running and found.error:
         return _Part(show("publish/waiting.html", message=found.error))
     # Inside a form: it has no buttons, which would be forms in a form.
     title = "Looking at what was published before"
-    part = following(session, found, title, again, "#asks", has_buttons=False)
+    part = following(session, found, title, again, "#asks", can_end=False)
     return _Part(show("publish/working.html", part=part))
 
 
-def _preparing(session: Session, setting: Setting, answer: work.Answer, wishes: work.Wishes) -> Job:
+def _preparing(session: Session, setting: Setting, made: Design, wishes: work.Wishes) -> Job:
     table = session.table(setting.table)
     # What was published meanwhile, here or elsewhere, is asked for anew.
     key = "prepare", setting, table.version, wishes, session.n_published(setting.table)
     target = _name(table, wishes)
-    given = table.source, table.engine, answer.design, target, wishes
+    given = table.source, table.engine, made, target, wishes
     return session.job(key, work.prepare_publication, *given)
 
 
@@ -151,10 +153,10 @@ def _ready(
     session: Session,
     place: Place,
     wishes: work.Wishes,
-    answer: work.Answer,
+    made: Design,
     found: work.Prepared,
 ) -> _Part:
-    setting, made = place.setting, answer.design
+    setting = place.setting
     stem = _name(session.table(setting.table), wishes).rsplit(".", maxsplit=1)[0]
     every = asking.asks_of(made, found, wishes, place, session.n_published(setting.table))
     limit = setting.promise if setting.criterion else f"{shortest(setting.limit)} times"
@@ -198,7 +200,9 @@ async def publish(
     chosen = Setting.of(parse_qsl(setting, keep_blank_values=True))
     form = await request.form()
     table = session.table(chosen.table)
-    answer = await finished(session, chosen)
+    made = (await finished(session, chosen)).design
+    if made is None:
+        raise InvalidInput("look at the answer first; then it can be drawn.")
     place = Place("publish", chosen)
     wishes = _wishes(session, form)
     given = {name: str(value) for name, value in form.items()}
@@ -209,16 +213,16 @@ async def publish(
     key = chosen, table.version, wishes, step, choice, given.get("formulas", "")
     if (job := session.publication(chosen.table, key)) is not None:
         return RedirectResponse(f"/published/{job.id}", 303)
-    prepared = await _prepared(session, chosen, answer, wishes)
+    prepared = await _prepared(session, chosen, made, wishes)
     if session.publication(chosen.table, key) is None:  # a second click finds the first
         times = session.n_published(chosen.table)
-        asking.check(asking.asks_of(answer.design, prepared, wishes, place, times), given)
+        asking.check(asking.asks_of(made, prepared, wishes, place, times), given)
     wishes = _decided(wishes, prepared, given, step, choice)
 
     def begin() -> tuple[Any, ...]:
         target = session.new_folder_of(chosen.table) / _name(table, wishes)
-        more = target, wishes, _command(table, chosen, answer, wishes)
-        return work.publish, table.source, table.engine, answer.design, *more
+        more = target, wishes, _command(table, chosen, made, wishes)
+        return work.publish, table.source, table.engine, made, *more
 
     job = session.publish(chosen.table, key, bool(given.get("again")), begin)
     return RedirectResponse(f"/published/{job.id}", 303)
@@ -253,10 +257,10 @@ def _step(text: str) -> float | None:
 
 
 async def _prepared(
-    session: Session, setting: Setting, answer: work.Answer, wishes: work.Wishes
+    session: Session, setting: Setting, made: Design, wishes: work.Wishes
 ) -> work.Prepared:
     """Return what was looked at before; a form that comes early waits for it."""
-    job = _preparing(session, setting, answer, wishes)
+    job = _preparing(session, setting, made, wishes)
     while not await job.wait(PATIENCE):
         job.last_seen = time.monotonic()
     if not isinstance(job.result, work.Prepared):
@@ -264,11 +268,9 @@ async def _prepared(
     return job.result
 
 
-def _command(
-    table: SessionTable, setting: Setting, answer: work.Answer, wishes: work.Wishes
-) -> str:
+def _command(table: SessionTable, setting: Setting, made: Design, wishes: work.Wishes) -> str:
     """Return the command that repeats the publication."""
-    encoding = answer.design.encoded.name
+    encoding = made.encoded.name
     return sanitize_command(
         setting.asked(),
         setting.bound(),
@@ -349,52 +351,13 @@ async def download(identity: str, name: str, session: InSession) -> Response:
         paths = [found.files[key] for key in (handed if name == "out" else kept)]
         word = "safe" if name == "out" else "confidential"
         stem = found.files["table"].stem.removesuffix("-safe")
-        disposition = f"attachment; filename*=UTF-8''{_quoted(f'{stem}-{word}.zip')}"
+        disposition = f"attachment; filename*=UTF-8''{quote(f'{stem}-{word}.zip', safe='')}"
         headers = {"Content-Disposition": disposition}
         return StreamingResponse(zipped(paths), media_type="application/zip", headers=headers)
     if name not in found.files:
         raise HTTPException(404)
     path = found.files[name]
     return FileResponse(path, filename=path.name, content_disposition_type="attachment")
-
-
-def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name, safe="")
-
-
-class _Pipe:
-    """Takes what a zip file writes and gives it away; it cannot go back."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-
-    def write(self, data: bytes) -> int:
-        self._parts.append(bytes(data))
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
-
-    def take(self) -> bytes:
-        """Return what was written since the last time."""
-        found, self._parts = b"".join(self._parts), []
-        return found
-
-
-def zipped(paths: list[Path]) -> Iterator[bytes]:
-    """Yield files as a zip, a part at a time: no copy is made on the disk."""
-    pipe: Any = _Pipe()
-    with ZipFile(pipe, "w", ZIP_DEFLATED) as archive:
-        for path in paths:
-            info = ZipInfo.from_file(path, path.name)
-            info.compress_type = ZIP_DEFLATED
-            with path.open("rb") as file, archive.open(info, "w", force_zip64=True) as out:
-                while data := file.read(_CHUNK):
-                    out.write(data)
-                    yield pipe.take()
-    yield pipe.take()
 
 
 @router.post("/earlier")
@@ -410,4 +373,4 @@ async def earlier(request: Request, session: InSession, state: InState) -> Respo
     session.earlier.append(path)
     back = found.fields.get("back", "")
     place = Place("publish", Setting.of(parse_qsl(back, keep_blank_values=True)))
-    return RedirectResponse(_address(place, _wishes(session, FormData(parse_qsl(back)))), 303)
+    return RedirectResponse(_address(place, _wishes(session, QueryParams(back))), 303)

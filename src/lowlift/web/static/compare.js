@@ -1,0 +1,13 @@
+// Compare: rows in which all settings agree can be hidden.
+"use strict";
+
+(() => {
+  const only = document.getElementById("only");
+  if (!only) return;
+  const show = () => document.getElementById("cmp").classList.toggle("only", only.getAttribute("aria-pressed") === "true");
+  only.addEventListener("click", () => {
+    only.setAttribute("aria-pressed", String(only.getAttribute("aria-pressed") !== "true"));
+    show();
+  });
+  document.addEventListener("htmx:afterSwap", show);
+})();

@@ -1,0 +1,125 @@
+"""The trade-off as a chart whose points are links, and what to do about an answer that is poor."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lowlift.criteria import Criterion
+from lowlift.report.outcome import CANNOT, EMPTY, USEFUL, whole_percent
+from lowlift.web.frame import Place
+from lowlift.web.settings import Setting, shortest
+from lowlift.workflow.stops import Stop
+
+#: The limits that a trade-off shows, as factors, and budgets of criteria that are in nats.
+LIMITS, NATS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0), (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+#: The box of the chart in the units of its picture.
+_LEFT, _RIGHT, _TOP, _BOTTOM = 54.0, 540.0, 56.0, 236.0
+
+
+class Mark(NamedTuple):
+    """A point of the chart: where it is, what it is called, and where it leads."""
+
+    x: float
+    y: float
+    name: str
+    #: What is kept, in percent; empty where it is not known yet.
+    kept: str
+    #: "", "weak" or "none".
+    kind: str
+    words: str
+    address: str
+    is_current: bool
+
+
+class Chart(NamedTuple):
+    """The marks, the lines through them, and the zone in which nothing can be promised."""
+
+    marks: tuple[Mark, ...]
+    curve: str
+    best: str
+    #: The right end of the zone; 0 where there is none.
+    zone: float
+    is_nats: bool
+
+
+def bounds_of(setting: Setting) -> tuple[tuple[float, Criterion], ...]:
+    """Return the limits of a trade-off, and the criteria made from them."""
+    every = NATS if setting.criterion else LIMITS
+    return tuple((budget, setting.at(budget).bound()) for budget in every)
+
+
+def chart_of(place: Place, points: Sequence[Stop], now: Stop | None) -> Chart:
+    """Return the chart of the points found, and of the answer to the present limit."""
+    setting = place.setting
+    known = {point.limit: point for point in points}
+    if now is not None:
+        known[now.limit] = now
+    every = sorted({*(NATS if setting.criterion else LIMITS), setting.budget})
+    step = (_RIGHT - _LEFT) / len(every)
+    marks, zone = [], 0.0
+    for k, budget in enumerate(every):
+        x = _LEFT + step * (k + 0.5)
+        point = known.get(budget)
+        marks.append(_mark(place, x, budget, point))
+        if point is not None and point.state == CANNOT:
+            zone = x + step / 2
+    lines = [
+        (mark.x, mark.y, known[budget].most)
+        for mark, budget in zip(marks, every, strict=True)
+        if budget in known and known[budget].state != CANNOT
+    ]
+    curve = " ".join(f"{x:g},{y:g}" for x, y, _ in lines)
+    best = " ".join(f"{x:g},{_height(most):g}" for x, _, most in lines if most is not None)
+    return Chart(tuple(marks), curve, best, zone, bool(setting.criterion))
+
+
+def _mark(place: Place, x: float, budget: float, point: Stop | None) -> Mark:
+    setting, name = place.setting, shortest(budget)
+    is_current = budget == setting.budget
+    what = f"{name} nats" if setting.criterion else f"At most {name} times"
+    address = Place("protection", setting.at(budget), place.pinned).address()
+    if point is None:
+        return Mark(x, _BOTTOM, name, "", "", f"{what}: not known yet", address, is_current)
+    kept = "" if point.state == CANNOT else whole_percent(point.share)
+    kind = {USEFUL: "", EMPTY: "weak", CANNOT: "none"}[point.state]
+    words = f"{what}: keeps {kept}" if kept else f"{what}: cannot be promised"
+    y = _BOTTOM if point.state == CANNOT else _height(point.share)
+    return Mark(round(x, 1), y, name, kept, kind, words, address, is_current)
+
+
+def _height(share: float) -> float:
+    return round(_BOTTOM - (_BOTTOM - _TOP) * min(max(share, 0.0), 1.0), 1)
+
+
+class Way(NamedTuple):
+    """A change that would help: its words, where it leads, and what it keeps if that is known."""
+
+    words: str
+    address: str
+    kept: str = ""
+
+
+def ways(place: Place, state: str, points: Sequence[Stop]) -> list[Way]:
+    """Return what would make an answer possible or useful; nothing for a useful one."""
+    setting = place.setting
+    if state == USEFUL:
+        return []
+    found = []
+    if setting.criterion and state == CANNOT:
+        address = place.address("protection", criterion="", encoding="")
+        found.append(Way("Use a limit on each value instead of the criterion", address))
+    if setting.encoding and state == CANNOT:
+        address = place.address("protection", encoding="")
+        found.append(Way("Write it as fits the mechanism", address))
+    known = {point.limit: point for point in points}
+    looser = [b for b in (NATS if setting.criterion else LIMITS) if b > setting.budget]
+    useful = [b for b in looser if b in known and known[b].state == USEFUL]
+    for budget in useful[:2] or looser[:1]:
+        name = f"{shortest(budget)} nats" if setting.criterion else f"{shortest(budget)} times"
+        kept = f"keeps {whole_percent(known[budget].share)}" if budget in known else ""
+        there = Place("protection", setting.at(budget), place.pinned)
+        found.append(Way(f"Allow {name}", there.address(), kept))
+    if setting.audience == "population":
+        found.append(Way("The rows are everybody", place.address("protection", audience="table")))
+    if len(setting.released) > 1:
+        found.append(Way("Leave out a column that tells much", place.address("columns")))
+    return found
