@@ -112,6 +112,8 @@ def test_columns_before_choosing(seen, table):
 def test_steps(seen, table, step):
     seen.go(f"{table}&{CHOSEN}".replace("columns", step))
     shown_answer(seen.page)
+    if step == "publish":
+        expect(seen.page.get_by_role("button", name="Draw and write the table")).to_be_visible()
     assert_fine(seen, step)
 
 

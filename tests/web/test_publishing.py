@@ -280,6 +280,12 @@ def test_a_release_that_is_gone_is_given_back(chromium, tmp_path):
             page, ledgers = visit.page, ask(visit.page, "ledger")
             expect(ledgers).to_contain_text("release is missing")
             expect(ledgers.get_by_label("Do not publish yet")).to_be_checked()
+            expect(page.locator('#answer[data-state="waiting"]')).to_contain_text("Cannot be told")
+            expect(page.get_by_role("button", name="Draw and write")).to_be_disabled()
+            ledgers.get_by_label("Publish although nobody can tell").check()
+            expect(page.get_by_role("button", name="Draw and write")).to_be_enabled()
+            ledgers.get_by_label("Do not publish yet").check()
+            expect(page.get_by_role("button", name="Draw and write")).to_be_disabled()
             _, where = post(client, query)
             assert where == ""
             file = {"name": "clinic-safe.release.json", "mimeType": "application/json"}
@@ -298,7 +304,7 @@ def test_a_release_that_is_gone_is_given_back(chromium, tmp_path):
         again.stop()
 
 
-def test_what_is_no_release_is_not_taken(client):
+def test_what_is_no_release_is_not_taken(server, client):
     token = token_of(client.get("/").text)
     for name, content in (("a.json", b"{}"), ("a.csv", b"a,b\n1,2\n"), ("a.json", b"\0")):
         answer = client.post("/earlier", data={"token": token}, files={"file": (name, content)})
@@ -306,6 +312,9 @@ def test_what_is_no_release_is_not_taken(client):
         assert "Traceback" not in answer.text
     answer = client.post("/earlier", data={"token": "x"}, files={"file": ("a.json", b"{}")})
     assert answer.status_code == 403
+    with server.visitor() as stranger:
+        answer = stranger.post("/earlier", files={"file": ("a.json", b"{}")})
+    assert answer.status_code == 401
 
 
 @pytest.mark.second_lane

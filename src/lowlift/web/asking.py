@@ -7,6 +7,7 @@ from typing import NamedTuple
 from lowlift._ledger import EVERYBODY, Entry
 from lowlift._wording import capital, counted, joined, percent
 from lowlift.errors import InvalidInput
+from lowlift.report.limits import is_too_small
 from lowlift.tables.schema import OF_CELLS
 from lowlift.web.frame import Place
 from lowlift.web.work import Prepared, Wishes
@@ -64,12 +65,15 @@ def asks_of(
     made: Design, found: Prepared, wishes: Wishes, place: Place, times: int
 ) -> tuple[Ask, ...]:
     """Return what is to be settled before this design is drawn."""
-    asks = [*_of_ledger(found.consulted, wishes, place), *_of_table(times)]
+    is_rows = made.encoded.name in OF_CELLS
+    asks = [*_of_ledger(found.consulted, wishes, place, is_rows=is_rows), *_of_table(times)]
     asks += [_caution(number, text, place) for number, text in enumerate(made.warnings)]
     if found.exposed:
         asks.append(_codebook(found.exposed))
     if found.formulas and wishes.form == "csv":
         asks.append(_formulas(found.formulas))
+    if is_too_small(made.intervals, made.audit):
+        asks.append(_sample(place))
     return (*asks, _drawn_anew(made, place))
 
 
@@ -100,7 +104,7 @@ def _holder(wishes: Wishes) -> str:
     return "somebody" if wishes.to == EVERYBODY else wishes.to
 
 
-def _of_ledger(found: Consulted, wishes: Wishes, place: Place) -> list[Ask]:
+def _of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool) -> list[Ask]:
     if not found.earlier:
         return []
     title = f"{capital(_holder(wishes))} already has {_tables(len(found.earlier))} of these people"
@@ -113,6 +117,7 @@ def _of_ledger(found: Consulted, wishes: Wishes, place: Place) -> list[Ask]:
     if found.holds is None:
         missing = [each for each in found.earlier if not each.is_there]
         text = f"They cannot be audited with this one: {found.reason}"
+        text += " Publish rows of a table once, with all columns." if is_rows else ""
         if missing:
             text = (
                 "Releases are needed to audit them together, and lowlift keeps none: they hold "
@@ -206,11 +211,21 @@ def _formulas(texts: Sequence[str]) -> Ask:
     )
 
 
+def _sample(place: Place) -> Ask:
+    text = (
+        "You said that these rows are everybody. If they are a sample, they are too few to support "
+        "the limit for the people they were drawn from."
+    )
+    ways = (Way("They are a sample", place.address("protection", audience="population")),)
+    return Ask("sample", "The promise is about these rows", text, ways=ways)
+
+
 def _drawn_anew(made: Design, place: Place) -> Ask:
     if made.encoded.name in OF_CELLS:
         text = (
-            "A published row is a row of the table, drawn anew inside its cell or a near one. No "
-            "row says from which person it comes. The public report tells its readers."
+            "A published row is a row of the table, drawn anew inside its cell or a near one. The "
+            "limit is on what it tells about the protected columns; it does not promise that "
+            "nobody recognises whose row it is. The public report tells its readers."
         )
         return Ask("drawn", "Rows are drawn anew", text)
     text = (

@@ -6,6 +6,11 @@ document.addEventListener("change", (event) => {
   if (!ask || !event.target.closest(".pick")) return;
   const safe = ask.querySelector("[data-safe]");
   if (safe) ask.classList.toggle("done", safe.checked);
+  if (ask.dataset.ask !== "ledger") return;
+  // Publishing what cannot be audited takes this very choice.
+  const isWaiting = event.target.value === "wait";
+  document.getElementById("draw").disabled = isWaiting;
+  document.getElementById("undecided").hidden = !isWaiting;
 });
 
 document.addEventListener("click", async (event) => {

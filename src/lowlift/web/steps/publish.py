@@ -51,6 +51,7 @@ KEPT = {
     "is audited with it",
     "receipt": "hashes, versions, time",
 }
+ROWS_CODEBOOK = {"codebook": "what the columns are"}
 _FORMS = ("csv", "parquet")
 #: The largest release that is taken back, in bytes.
 _LARGEST_RELEASE = 64 << 20
@@ -171,14 +172,14 @@ def _ready(
         found=found.consulted,
         stem=stem,
         limit=limit,
-        is_rows=made.encoded.name in OF_CELLS,
+        is_rows=made.spec.cells is not None,
         columns=len(made.spec.schema.released) + len(wishes.keep),
         rows=made.spec.rows,
         back=_address(place, wishes).partition("?")[2],
-        handed_out=HANDED_OUT,
+        handed_out={**HANDED_OUT, **(ROWS_CODEBOOK if made.spec.cells else {})},
         kept=KEPT,
     )
-    if found.consulted.holds is not False:
+    if found.consulted.holds:
         return _Part(html)
     facts: Any = {"to": wishes.to, "limit": limit}
     facts |= {"together": found.consulted.most, "least": found.consulted.least}
@@ -315,7 +316,7 @@ def _written(request: Request, session: Session, job: Job, place: Place) -> str:
         place=place,
         groups=((handed, "out"), (kept, "keep")),
         size=_size,
-        about={**HANDED_OUT, **KEPT},
+        about={**HANDED_OUT, **KEPT, **(ROWS_CODEBOOK if made.design.spec.cells else {})},
         sensitive=joined(made.design.spec.schema.sensitive),
         claim=claim_of(made.release.criterion),
         columns=len(found.rows[0]),
