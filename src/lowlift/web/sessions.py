@@ -140,10 +140,21 @@ class Session:
         job = self.publications.get(table, {}).get(key)
         return None if job is None or job.state in _NOTHING_MADE else job
 
+    @property
+    def written(self) -> list[tuple[Setting, Job]]:
+        """What was published, or is about to be: the settings and their jobs."""
+        every = (item for made in self.publications.values() for item in made.items())
+        return [
+            (key[0], job)
+            for key, job in every
+            if isinstance(key, tuple) and isinstance(key[0], Setting)
+            if job.state not in _NOTHING_MADE
+        ]
+
     def setting_of(self, job: Job) -> Setting:
         """Return the setting that a job published; the start when that is not known any more."""
         every = (item for made in self.publications.values() for item in made.items())
-        for key, found in every:
+        for key, found in every:  # one that wrote nothing leads back too
             if found is job and isinstance(key, tuple) and isinstance(key[0], Setting):
                 return key[0]
         return Setting()

@@ -159,20 +159,19 @@ def answer(
     """
     how: Any = {
         "mechanism": setting.mechanism,
+        "encoding": setting.encoding or None,
+        "preferred": setting.preferred_encoding,
         "time_limit": setting.seconds,
         "progress": lambda state: tell(tuple(state)),
         "first": lambda made: tell(_answer(made, None)),
     }
-    encoding = setting.encoding or None
     try:
         if joint is None and asked.cells is None and setting.mechanism != "auto":
             joint, _ = workflow.count_table(source, asked, engine=engine)
         if joint is None:
-            how |= {"encoding": encoding, "default": setting.default_encoding}
             made = workflow.design(source, asked, bound, engine=engine, **how)
         else:
             origin = replace(joint.origin, encoding="")
-            how["encoding"] = encoding or setting.default_encoding
             # A limit moved to a looser one must not lose information.
             made = workflow.design_counted(joint, origin, bound, is_monotone=True, **how)
             made = replace(made, notes=notes_on_sensitive(asked, joint))

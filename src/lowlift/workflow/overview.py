@@ -24,6 +24,8 @@ ORDERED = NUMERIC | {"date", "timestamp"}
 _SOME_ROWS, _EXAMPLES = 1_000, 4
 #: Numbers with so many values or fewer are shown by their values.
 _FEW = 6
+#: Whole numbers with so many values or fewer can each be a group.
+_SINGLE = 20
 #: Bars of a histogram: one for each whole number up to so many; about so many otherwise.
 _SINGLE_BARS, _BARS = 60, 40
 
@@ -40,12 +42,15 @@ class Overview:
         The most frequent values in the first rows, of columns without a range.
     ranges
         The least, the middle and the largest of columns of many numbers or dates (days since 1970).
+    single
+        The bins that keep each value apart, of columns of few whole numbers.
     """
 
     rows: int
     columns: tuple[ColumnProfile, ...]
     examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     ranges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict, repr=False)
+    single: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -106,8 +111,17 @@ def overview_of(source: Any, *, engine: str | None = None) -> Overview:
             for name in ranged
             if (found := ends[name]) is not None and middles[name]
         }
+        single = {c.name: bins for c in columns if (bins := _single(look, c))}
         listed = [c.name for c in columns if c.kind != "other" and c.name not in ranges]
-        return Overview(table.rows, columns, _examples(look, listed), ranges)
+        return Overview(table.rows, columns, _examples(look, listed), ranges, single)
+
+
+def _single(look: "Profiling", column: ColumnProfile) -> str:
+    if column.kind not in NUMERIC or not 0 < (column.different or 0) <= _SINGLE:
+        return ""
+    if column.kind == "integer":
+        return "each"
+    return "width:1" if look.summaries([column.name])[column.name].fractional == 0 else ""
 
 
 def _examples(look: "Profiling", names: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -60,6 +60,7 @@
     event.preventDefault();
     const cell = event.target.closest("td");
     cell.querySelector(".lock").remove();
+    all("[data-groups]", cell.parentElement).forEach((button) => { button.hidden = false; });
     const choice = cell.querySelector("fieldset");
     choice.hidden = false;
     const input = choice.querySelector("input[value=x]");
@@ -236,6 +237,7 @@
   function offerOrder() {
     all(".error[data-error^='bin:']").forEach((line) => {
       const field = line.parentElement.querySelector("input");
+      all("button", line).forEach((button) => button.remove());
       const parts = field.value.split(",").map((part) => part.trim());
       const numbers = parts.map(Number);
       if (!line.textContent || parts.length < 2 || numbers.some((number) => !Number.isFinite(number))) return;

@@ -46,8 +46,8 @@ _TAGS = {
 _GIVEN_AWAY = frozenset({"same-as-sensitive", "determines-sensitive"})
 #: The share of missing values that is flagged, and the lift up to which nothing is told.
 _MANY_MISSING, _NOTHING = 0.3, 1.05
-#: Groups that a suggestion makes, at most; values of which each can be a group.
-_MOST_GROUPS, _EACH = 12, 50
+#: Groups that a suggestion makes of numbers and of dates, at most; values that can each be one.
+_MOST_GROUPS, _MOST_UNITS, _EACH = 12, 120, 50
 _DAYS = {"day": 1.0, "month": 30.4, "quarter": 91.3, "year": 365.25}
 
 
@@ -105,7 +105,7 @@ def _rows(setting: Setting, overview: Overview) -> list[Row]:
             _example(found, overview),
             uses.get(found.name, ""),
             _lock(found),
-            found.kind in ORDERED,
+            found.kind in ORDERED and not (found.name in overview.single and found.different == 2),
         )
         for number, found in enumerate(overview.columns, 1)
     ]
@@ -161,7 +161,7 @@ def _tells(found: ColumnProfile, limit: float | None) -> dict[str, Any]:
     """Return what a column tells of S alone, as words and as a bar from 1 to 10 times."""
     lift = found.lift_high
     word, soft = "", ""
-    if not _GIVEN_AWAY.isdisjoint(found.flags):
+    if not _GIVEN_AWAY.isdisjoint(found.flags) or "identifier" in found.flags:
         lift, word = max(lift or 1.0, 10.0), "gives it away"
     elif lift is None:
         soft = "nothing" if "constant" in found.flags else "not measured"
@@ -293,7 +293,7 @@ def _suggestions(found: Histogram, profile: ColumnProfile) -> Iterator[tuple[str
     span = found.step * len(found.counts)
     yield "", "Automatic cells"
     if profile.kind in {"date", "timestamp"}:
-        units = [unit for unit, days in _DAYS.items() if 2 <= span / days <= 5 * _MOST_GROUPS]
+        units = [unit for unit, days in _DAYS.items() if 2 <= span / days <= _MOST_UNITS]
         for unit in units[-2:]:
             yield unit, f"{unit.capitalize()}s"
     else:
