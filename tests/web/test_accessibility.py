@@ -112,6 +112,8 @@ def test_columns_before_choosing(seen, table):
 def test_steps(seen, table, step):
     seen.go(f"{table}&{CHOSEN}".replace("columns", step))
     shown_answer(seen.page)
+    if step == "publish":
+        expect(seen.page.get_by_role("button", name="Draw and write the table")).to_be_visible()
     assert_fine(seen, step)
 
 
@@ -222,7 +224,7 @@ def test_the_whole_path_by_keyboard(visit):
     answer(page)
     tab_to(page, page.get_by_role("link", name="Go on to publish").first)
     keyboard.press("Enter")
-    tab_to(page, page.get_by_role("button", name="Write the safe table"))
+    tab_to(page, page.get_by_role("button", name="Draw and write the table"))
     keyboard.press("Enter")
     expect(page.get_by_text("Written and verified")).to_be_visible()
     tab_to(page, page.locator('a[href$="/table"]'))

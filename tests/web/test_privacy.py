@@ -50,7 +50,7 @@ def test_values_are_in_no_address_and_in_no_output(chromium, server, client):
     page.get_by_label("How to randomise or merge").select_option("random-response")
     expect(page).to_have_url(re.compile("mechanism=random-response"))
     answer(page).get_by_role("link", name="Go on to publish").click()
-    page.get_by_role("button", name="Write the safe table").click()
+    page.get_by_role("button", name="Draw and write the table").click()
     expect(page.get_by_text("Written and verified")).to_be_visible()
     visit.check()
     said = "\n".join([*visit.requests, server.output])

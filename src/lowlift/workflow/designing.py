@@ -60,6 +60,8 @@ class Design(TableAudit):
     encoded: Encoded
     #: Columns that are not published as none was named: each with the reason.
     left_out: tuple[tuple[str, str], ...] = ()
+    #: The columns as they were asked for, by which the design can be repeated.
+    asked: Schema | None = None
 
     @property
     def release(self) -> Release:

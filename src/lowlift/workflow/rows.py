@@ -135,11 +135,13 @@ def design_table(
                 raise
             rows = _Rows(replace(asked, cells="auto"), _TOO_MANY)
         else:
-            return replace(made, notes=notes_on_sensitive(given, made.audit.joint)), counts
+            notes = notes_on_sensitive(given, made.audit.joint)
+            return replace(made, notes=notes, asked=given), counts
     made, counts = design_cells(table, rows.asked, criterion, method.time_limit, why=rows.why)
     warnings = (*made.warnings, *_left_out_words(rows.left_out))
     notes = (*notes_on_sensitive(given, made.audit.joint), *rows.notes)
-    return replace(made, warnings=warnings, notes=notes, left_out=rows.left_out), counts
+    made = replace(made, left_out=rows.left_out, asked=given)
+    return replace(made, warnings=warnings, notes=notes), counts
 
 
 def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:
