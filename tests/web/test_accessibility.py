@@ -112,6 +112,9 @@ def test_columns_before_choosing(seen, table):
 def test_steps(seen, table, step):
     seen.go(f"{table}&{CHOSEN}".replace("columns", step))
     shown_answer(seen.page)
+    if step == "protection":
+        seen.page.locator("#rows-part table").wait_for(state="attached")
+        seen.page.locator("#trade-part .curve").wait_for(state="attached")
     assert_fine(seen, step)
 
 
@@ -149,7 +152,7 @@ def test_compare(seen, table):
     seen.go(
         f"/compare?setting={setting}&setting={setting}%26limit%3D3&setting={setting}%26limit%3D4"
     )
-    expect(seen.page.get_by_text("of the information kept")).to_have_count(3)
+    expect(seen.page.locator("#cmp .state.useful")).to_have_count(3)
     assert_fine(seen, "compare")
 
 

@@ -47,7 +47,7 @@ def test_values_are_in_no_address_and_in_no_output(chromium, server, client):
     expect(page).to_have_url(re.compile("bin%3Aage=width%3A20"))
     answer(page).get_by_role("link", name="Go on to protection").click()
     advanced(page)
-    page.get_by_label("How to randomise or merge").select_option("random-response")
+    page.get_by_label("Mechanism", exact=True).select_option("random-response")
     expect(page).to_have_url(re.compile("mechanism=random-response"))
     answer(page).get_by_role("link", name="Go on to publish").click()
     page.get_by_role("button", name="Write the safe table").click()

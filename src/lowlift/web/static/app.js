@@ -40,8 +40,10 @@ function watchForm(form) {
     fitForm(form);
     settle();
   });
-  form.addEventListener("htmx:beforeRequest", () => { isAsked = true; recomputing(); });
-  form.addEventListener("htmx:afterRequest", () => { isAsked = false; });
+  // Of the form alone: parts inside it ask for themselves.
+  const ofForm = (event) => event.detail.elt === form;
+  form.addEventListener("htmx:beforeRequest", (event) => { if (ofForm(event)) { isAsked = true; recomputing(); } });
+  form.addEventListener("htmx:afterRequest", (event) => { if (ofForm(event)) isAsked = false; });
   fitForm(form);
 }
 
