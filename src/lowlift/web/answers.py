@@ -3,13 +3,14 @@
 from typing import Any
 
 from lowlift.errors import InvalidInput, LowliftError
+from lowlift.report.outcome import USEFUL
 from lowlift.web import work
 from lowlift.web.frame import Place
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_SECONDS, Setting
-from lowlift.web.trade import LIMITS, ways
+from lowlift.web.trade import ways
 from lowlift.web.words import message_of
 from lowlift.workflow.overview import Overview
 from lowlift.workflow.stops import Stop
@@ -100,14 +101,15 @@ async def panel(session: Session, place: Place, patience: float = PATIENCE) -> s
 def ready(session: Session, place: Place, found: work.Answer, searching: str = "") -> str:
     """Return the answer as the panel shows it; `searching` follows the search for a better one."""
     longer = place.setting.seconds * 3
+    points = trade_points(session, place.setting)
     return show(
         "answer/ready.html",
         place=place,
         found=found,
         searching=searching,
         longer=longer if longer <= MOST_SECONDS else 0,
-        ways=ways(place, found.state, trade_points(session, place.setting)),
-        limits=LIMITS,
+        ways=ways(place, found.state, points),
+        is_pending=found.state != USEFUL and found.design is not None and not points,
     )
 
 

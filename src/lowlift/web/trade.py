@@ -96,12 +96,13 @@ class Way(NamedTuple):
     words: str
     address: str
     kept: str = ""
-    #: The limit that it sets; the page looks up what that keeps once the chart is drawn.
-    limit: str = ""
 
 
 def ways(place: Place, state: str, points: Sequence[Stop]) -> list[Way]:
-    """Return what would make an answer possible or useful; nothing for a useful one."""
+    """Return what would make an answer possible or useful; nothing for a useful one.
+
+    Looser limits are among them once it is known what they keep.
+    """
     setting = place.setting
     if state == USEFUL:
         return []
@@ -115,11 +116,11 @@ def ways(place: Place, state: str, points: Sequence[Stop]) -> list[Way]:
     known = {point.limit: point for point in points}
     looser = [b for b in (NATS if setting.criterion else LIMITS) if b > setting.budget]
     useful = [b for b in looser if b in known and known[b].state == USEFUL]
-    for budget in useful[:2] or looser[:1]:
+    for budget in useful[:2]:
         name = f"{shortest(budget)} nats" if setting.criterion else f"{shortest(budget)} times"
-        kept = f"keeps {whole_percent(known[budget].share)}" if budget in known else ""
+        kept = f"keeps {whole_percent(known[budget].share)}"
         there = Place("protection", setting.at(budget), place.pinned)
-        found.append(Way(f"Allow {name}", there.address(), kept, shortest(budget)))
+        found.append(Way(f"Allow {name}", there.address(), kept))
     if setting.audience == "population":
         found.append(Way("The rows are everybody", place.address("protection", audience="table")))
     if len(setting.released) > 1:
