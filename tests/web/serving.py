@@ -192,3 +192,24 @@ def wide(path, n_x=200, n_s=15, rows=40_000, seed=3):
             x = draw.randrange(n_x)
             writer.writerow([f"x{x:03}", f"s{draw.choices(range(n_s), weights[x])[0]:02}"])
     return path
+
+
+def register(rows=400, n_more=45, seed=7):
+    """Return a table of 53 columns as the text of a CSV file: names, dates, empty cells, and S.
+
+    `ward` is constant, `code` is `disease` in other words; `patient`, `name`, `mail` name people.
+    """
+    draw = random.Random(seed)
+    more = [f"item{k}" for k in range(n_more)]
+    lines = ["patient,name,mail,born,ward,age,code,disease," + ",".join(more)]
+    for row in range(rows):
+        disease = draw.choice(["flu", "none", "none", "cold"])
+        born = f"{draw.randint(1930, 2005)}-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}"
+        name = f"N{row} {draw.choice(['Ada', 'Bo', 'Cy'])}"
+        age = "" if draw.random() < 0.2 else str(draw.randint(18, 90))
+        cells = ["" if draw.random() < 0.4 else str(draw.randint(0, 3)) for _ in more]
+        mail = f"m{row}@example.org"
+        lines.append(
+            ",".join([str(9000 + row), name, mail, born, "A", age, disease[0], disease, *cells])
+        )
+    return "\n".join(lines) + "\n"

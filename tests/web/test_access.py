@@ -29,7 +29,7 @@ POLICY = {
 #: Every route that changes something, with the fields it needs beside the token.
 SHOWN = (
     *("look", "columns", "protection", "publish", "answer", "compare", "compared"),
-    *("pictures", "curve", "published/x"),
+    *("pictures", "curve", "published/x", "publish/asks", "download/x/out"),
 )
 FORMS = {
     "/demo": {},
@@ -223,6 +223,7 @@ def test_every_answer_has_the_headers(server, client, clinic_key):
             f"/columns?{setting}",
             f"/protection?{setting}",
             f"/publish?{setting}",
+            f"/publish/asks?{setting}",
             f"/answer?{setting}",
             f"/rows?{setting}",
             f"/trade?{setting}",
@@ -230,6 +231,7 @@ def test_every_answer_has_the_headers(server, client, clinic_key):
             "/nowhere",
             "/static/web.css",
             "/static/app.js",
+            "/static/publish.js",
             "/static/nowhere.js",
             "/static/%2e%2e/app.py",
             "/published/x",

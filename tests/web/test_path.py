@@ -205,7 +205,7 @@ def publishing(protected):
 
 def test_what_is_published_is_downloaded_and_verifies(publishing, chromium, tmp_path):
     page = publishing.page
-    page.get_by_role("button", name="Write the safe table").click()
+    page.get_by_role("button", name="Draw and write the table").click()
     expect(page.get_by_text("Written and verified")).to_be_visible()
     for name in DOWNLOADS:
         with page.expect_download() as waiting:
@@ -217,13 +217,13 @@ def test_what_is_published_is_downloaded_and_verifies(publishing, chromium, tmp_
         "clinic-safe.codebook.json",
         "clinic-safe.release.json",
         "clinic-safe.receipt.json",
-        "report.html",
-        "public-report.html",
+        "clinic-safe.report.html",
+        "clinic-safe.public.html",
     }
     check_the_table(tmp_path)
-    for name in ("report.html", "public-report.html"):
+    for name in ("clinic-safe.report.html", "clinic-safe.public.html"):
         check_the_report(chromium, tmp_path / name)
-    for name in ("clinic-safe.csv", "clinic-safe.codebook.json", "public-report.html"):
+    for name in ("clinic-safe.csv", "clinic-safe.codebook.json", "clinic-safe.public.html"):
         assert MARKERS[0] not in (tmp_path / name).read_text()
 
 
@@ -261,17 +261,17 @@ def check_the_report(chromium, path):
 def test_a_second_publication_is_asked_for_twice(publishing):
     page = publishing.page
     address = page.url
-    page.get_by_role("button", name="Write the safe table").click()
+    page.get_by_role("button", name="Draw and write the table").click()
     expect(page.get_by_text("Written and verified")).to_be_visible()
     expect(page.locator("#steps")).to_contain_text("written")
     page.goto(address)
     expect(page.get_by_text("You have published this table 1 time here")).to_be_visible()
     again = page.get_by_label("Draw from this table once more")
     expect(again).not_to_be_checked()
-    page.get_by_role("button", name="Write the safe table").click()
+    page.get_by_role("button", name="Draw and write the table").click()
     expect(page).to_have_url(address)
     again.check()
-    page.get_by_role("button", name="Write the safe table").click()
+    page.get_by_role("button", name="Draw and write the table").click()
     expect(page.get_by_text("Written and verified")).to_be_visible()
 
 

@@ -13,7 +13,8 @@ from playwright.sync_api import expect
 from lowlift.criteria import LIP, Population
 from lowlift.errors import InvalidInput
 from lowlift.web.settings import ENCODINGS, MOST_PINNED, SINGLE, WEIGHTS, Setting, pinned_of
-from lowlift.workflow import CRITERIA, MECHANISMS
+from lowlift.workflow import CRITERIA, MECHANISMS, ColumnProfile
+from lowlift.workflow.overview import Overview
 from web.browsing import answer, choose, go_to
 from web.serving import until
 
@@ -102,15 +103,39 @@ def test_a_form_and_a_link_say_the_same(setting):
     assert Setting.of(form) == setting
 
 
+#: A table with an identifier, and few whole numbers.
+TABLE = Overview(
+    9,
+    (
+        *(ColumnProfile(name, "integer", 3, 0.0) for name in "abc"),
+        ColumnProfile("id", "integer", 9, 0.0, flags=("identifier",)),
+    ),
+    single={"b": "each"},
+)
+
+
+def test_few_whole_numbers_need_no_bins_where_others_have_some():
+    plain = Setting("1", ("a",), ("b", "c")).on(TABLE)
+    assert dict(plain.asked().bins) == {}
+    binned = replace(plain, bins=(("c", "0,2"),))
+    assert {name: str(each) for name, each in binned.asked().bins.items()} == {
+        "b": "Each()",
+        "c": "Edges(edges=(0, 2))",
+    }
+    assert "each" not in binned.query
+    assert not binned.wrong_bins(TABLE.kinds)
+    assert "'c' has none" in replace(plain, bins=(("b", "0,2"),)).wrong_bins(TABLE.kinds)["bin:b"]
+
+
 def test_a_form_that_leaves_all_columns_out_is_not_one_that_names_none():
     left_out = Setting.of([("table", "1"), ("role:a", "s"), ("role:b", "")])
     assert left_out.is_empty
     assert not left_out.is_chosen
     assert Setting.of(parse_qsl(left_out.query, keep_blank_values=True)) == left_out
-    assert left_out.with_released(["a", "b"]).released == ()
+    assert left_out.on(TABLE).released == ()
     unnamed = Setting.of([("table", "1"), ("s", "a")])
     assert unnamed.is_chosen
-    assert unnamed.with_released(["a", "b", "c"]).released == ("b", "c")
+    assert unnamed.on(TABLE).released == ("b", "c")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +224,7 @@ def shown(page):
     # Not inner_text: that depends on whether the style has been loaded.
     verdict = answer(page).locator("div.old").text_content()
     checked = page.locator("input[type=radio]:checked").evaluate_all(
-        "found => found.map(each => each.name + each.value)"
+        "found => found.filter(each => each.form.id == 'setting').map(each => each.name + each.value)"
     )
     fields = "#setting select, #setting input:not([type=radio]):not(:disabled)"
     values = page.locator(fields).evaluate_all(
@@ -266,6 +291,7 @@ def test_back_undoes_a_change(visit, clinic_key):
     page.go_back()
     assert shown(page) == first
     page.go_forward()
+    answer(page, "waiting")
     page.go_forward()
     assert shown(page) == changed
 

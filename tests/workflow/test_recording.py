@@ -367,18 +367,51 @@ def test_two_refinements_of_one_release_are_audited_as_they_were_drawn(publish, 
 
 
 def test_the_web_app_asks_and_tells_the_ledger(people, tmp_path, monkeypatch):
+    from lowlift.web.work import Wishes
     from lowlift.web.work import publish as from_the_web
     from lowlift.workflow import design
 
     monkeypatch.setenv("LOWLIFT_LEDGER", str(tmp_path / "ledger.sqlite"))
     made = design(people, WARD, ll.LIP(0.3))
-    given = None, (), None, lambda _: None
 
     def run(name):
-        engine, keep, round_to, tell = given
-        return from_the_web(people, engine, made, tmp_path / name, keep, round_to, tell)
+        return from_the_web(people, None, made, tmp_path / name, Wishes(), "", lambda _: None)
 
     assert run("a.csv").made.verification.is_ok
     with pytest.raises(BoundViolated, match="together with 1 earlier"):
         run("b.csv")
+    assert len(entries(tmp_path)) == 1
+
+
+def test_a_ledger_is_consulted_without_a_word_in_it(people, tmp_path):
+    """What it says before a publication is what publishing would do."""
+    from lowlift.tables import open_table
+    from lowlift.workflow import Options, Recording, design, publish
+    from lowlift.workflow.consulting import consult
+
+    made = design(people, WARD, ll.LIP(0.3))
+    path = tmp_path / "ledger.sqlite"
+
+    def asked(to, **more):
+        with open_table(people) as table:
+            return consult(table, made.encoded, Options(recording=Recording(path, to=to, **more)))
+
+    first = asked("a")
+    assert (first.has_ledger, first.earlier, first.holds) == (True, (), True)
+    assert not path.exists()
+    options = Options(recording=Recording(path, to="a"))
+    publish(people, made, str(tmp_path / "a.csv"), options)
+    found = asked("a")
+    assert found.holds is False
+    assert [each.entry.recipient for each in found.earlier] == ["a"]
+    assert float(found.most) > 1.35 > float(found.least)
+    assert asked("b").holds is True
+    # Everybody means a too.
+    assert asked("everybody").holds is False
+    assert asked("b").recipients == ("a",)
+    (tmp_path / "a.release.json").rename(tmp_path / "moved.json")
+    gone = asked("a")
+    assert gone.holds is None
+    assert [each.is_there for each in gone.earlier] == [False]
+    assert asked("a", releases=[tmp_path / "moved.json"]).holds is False
     assert len(entries(tmp_path)) == 1

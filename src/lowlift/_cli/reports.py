@@ -109,6 +109,7 @@ def report(
         str | None,
         typer.Option(metavar="TABLE", help="With --source: what was published, e.g. safe.csv."),
     ] = None,
+    to: Annotated[str, typer.Option(metavar="NAME", help="Who gets it, e.g. --to institute.")] = "",
     force: o.Force = False,
     json: o.Json = False,
 ) -> None:
@@ -134,7 +135,14 @@ def report(
         analysis = compare_tables(source, published, release=found)
     # The public form has no curve.
     points = () if public else None if curve is None else read_curve(curve)
-    made = report_of(found, points=points, receipt=said, round_to=round_to, analysis=analysis)
+    made = report_of(
+        found,
+        points=points,
+        receipt=said,
+        round_to=round_to,
+        analysis=analysis,
+        recipient=to,
+    )
     if curve is not None:
         made = replace(made, curve_source=curve.name)
     pages.write(lambda: made)

@@ -13,6 +13,8 @@ from lowlift.figures.page import Table
 from lowlift.tables.schema import OF_CELLS
 
 _OUTPUTS, _MEMBERS, _BARS = 60, 6, 24
+#: Cells, whose names are long.
+_CELLS = 20
 
 
 class Shares(NamedTuple):
@@ -28,7 +30,8 @@ def channel_table(encoded: Encoded) -> Table:
     """Return the outputs by share: what each stands for, and its extreme lifts."""
     audit, channel = encoded.release.audit, encoded.channel
     names, p_x = encoded.x_texts, audit.joint.p_x
-    order = np.argsort(-audit.p_y, kind="stable")[:_OUTPUTS].tolist()
+    most = _CELLS if encoded.name in OF_CELLS else _OUTPUTS
+    order = np.argsort(-audit.p_y, kind="stable")[:most].tolist()
     rows = []
     for y in order:
         members, weights = channel.atom(y)

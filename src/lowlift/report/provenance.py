@@ -49,6 +49,7 @@ def public_provenance(report: "Report") -> tuple[Number, ...]:
         found.append(Number("Mechanism", report.mechanism or "not said"))
         found.append(Number("Published as", report.encoded.name))
     if report.origin is not None:
+        found.append(Number("Columns protected", joined(report.origin.schema.sensitive)))
         found.append(Number("Columns published", joined(report.origin.schema.released)))
     if publication is not None:
         if "://" in publication.output:  # which names a host

@@ -1,13 +1,14 @@
 """The public form of a report: what the codebook already says, and the promise.
 
-It shows the verdict and the budgets, what is not promised, the channel as the codebook gives it
-(without probabilities when those were fitted to S: from them and the bound P(s|x) can be worked
-out), and the published file's hash; beyond the codebook only the names of the released columns, the
-mechanism and how rows were drawn. Probabilities, and how much of X survives, are given no finer
-than `round_to`. It leaves out everything that depends on S beyond the verdict (labels and names of
-S, lifts, leakages, the best guess, proven bounds, curves), every count, P(x), the name and hash of
-the input, and the fingerprint of the channel, which would let a reader test guesses of its exact
-weights. Where rows are published it has no channel, and nothing of how much of X survives.
+It names the protected columns and shows the verdict and the budgets, what is not promised, the
+channel as the codebook gives it (without probabilities when those were fitted to S: from them and
+the bound P(s|x) can be worked out), and the published file's hash; beyond the codebook only the
+names of the protected and the released columns, the mechanism and how rows were drawn.
+Probabilities, and how much of X survives, are given no finer than `round_to`. It leaves out
+everything that depends on S beyond the verdict (values of S, lifts, leakages, the best guess,
+proven bounds, curves), every count, P(x), the name and hash of the input, who gets the table, and
+the fingerprint of the channel, which would let a reader test guesses of its exact weights. Where
+rows are published it has no channel, and nothing of how much of X survives.
 """
 
 import math
@@ -18,6 +19,7 @@ from lowlift._guarantees import promise_in_full
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.criteria import BuiltIn
 from lowlift.figures.page import Table
+from lowlift.report.headings import title_of
 from lowlift.report.limits import ADVERSARY, public_limits
 from lowlift.report.notions import promised_notions
 from lowlift.report.outputs import public_channel_table
@@ -37,6 +39,8 @@ class Public:
     """
 
     title: str
+    about: str
+    heads: tuple[Number, ...]
     is_release: bool
     holds: bool
     verdict: Verdict
@@ -70,7 +74,9 @@ def public_of(report: "Report") -> Public:
         kept, changed = (f"about {_coarse(share, step)}" for share in shares)
         utility = (Number("Information kept (NMI)", kept), Number("Rows changed", changed))
     return Public(
-        report.title,
+        title_of(report, is_public=True),
+        report.about,
+        tuple(head for head in report.heads if head.name != "Recipient"),
         report.is_release,
         report.holds,
         verdict_of(report, is_public=True),

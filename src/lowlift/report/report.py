@@ -14,8 +14,9 @@ from lowlift._channel import Channel
 from lowlift._guarantees import ends_of, promise_in_full, stopped_note
 from lowlift._receipts import Receipt
 from lowlift._rounding import percent_at_most
-from lowlift._wording import percent
+from lowlift._wording import capital, percent
 from lowlift.confidence import LiftIntervals
+from lowlift.criteria import Population
 from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
@@ -31,17 +32,16 @@ from lowlift.figures.lifts import Shown, arranged
 from lowlift.figures.page import Table, render
 from lowlift.figures.tradeoffs import curve_panels
 from lowlift.measures import bayes_vulnerability
-from lowlift.report import lifts, limits, outputs, rows, tradeoffs
+from lowlift.report import headings, lifts, limits, outputs, rows, tradeoffs
+from lowlift.report.beliefs import Belief, beliefs_of, worst_first
 from lowlift.report.notions import notions
 from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
+from lowlift.report.reading import columns_read
 from lowlift.report.records import Limit, Number, Point, Verdict
 from lowlift.report.verdicts import curve_verdict, verdict_of
 from lowlift.tables import Origin
 from lowlift.tables.schema import OF_CELLS
-
-#: Columns that a title names one by one.
-_MOST_IN_TITLE = 8
 
 
 def _now() -> str:
@@ -85,6 +85,14 @@ class Report:
         The file that `points` were read from; empty when they were computed for this report.
     analysis
         What the analyst gets of published rows, compared with the source; never public.
+    recipient
+        Who gets what is published.
+    cautions, notes
+        What to know before it is published, and what was decided where nothing was asked for.
+    left_out
+        Columns that are not published as none was named, each with the reason.
+    commands
+        What repeats and checks it.
     salt
         Makes the ids of sections and pictures differ from those of another report on a page.
 
@@ -113,6 +121,11 @@ class Report:
     curve_source: str = ""
     salt: str = ""
     analysis: Utility | None = None
+    recipient: str = ""
+    cautions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    commands: tuple[Number, ...] = ()
 
     @classmethod
     def of_release(cls, encoded: Encoded, **facts: Any) -> "Report":
@@ -161,13 +174,34 @@ class Report:
         return all(part.is_certified and part.is_satisfied for part in parts)
 
     @property
+    def kind(self) -> str:
+        """What kind of report it is: a release, a trade-off or an audit."""
+        return "Release" if self.is_release else "Trade-off" if self.is_curve else "Audit"
+
+    @property
     def title(self) -> str:
-        """What the report is about, in a line."""
-        released = self.origin.schema.released if self.origin else ("X",)
-        is_long = len(released) > _MOST_IN_TITLE
-        names = f"{len(released)} columns" if is_long else ", ".join(released)
-        what = "Release of" if self.is_release else "Trade-off of" if self.is_curve else "Audit of"
-        return f"{what} {names}"
+        """The protected columns, the table and the promise."""
+        return headings.title_of(self)
+
+    @property
+    def mark(self) -> str:
+        """The start of the release's fingerprint, on every printed page: hexadecimal digits."""
+        return "" if self.encoded is None else self.encoded.release.fingerprint[:16]
+
+    @property
+    def population(self) -> bool:
+        """Whether the promise is for the population that the rows are a sample of."""
+        return isinstance(self.raw.criterion, Population)
+
+    @property
+    def about(self) -> str:
+        """What the report is on, in a line."""
+        return headings.about(self)
+
+    @property
+    def heads(self) -> tuple[Number, ...]:
+        """For whom the promise is, to whom the table goes, and when the report was made."""
+        return headings.heads(self)
 
     @cached_property
     def public(self) -> Public:
@@ -218,6 +252,22 @@ class Report:
     def limits(self) -> tuple[Limit, ...]:
         """What is not promised."""
         return limits.limits_of(self)
+
+    @cached_property
+    def warnings(self) -> tuple[Limit, ...]:
+        """What to know of this very release before it is published."""
+        found = [limit for limit in self.limits if limit.is_warning]
+        return (*found, *(Limit("", f"{capital(text)}", True) for text in self.cautions))
+
+    @cached_property
+    def beliefs(self) -> tuple[Belief, ...]:
+        """What others can believe of one person, those that can grow most first."""
+        return () if self.is_curve else tuple(worst_first(beliefs_of(self.subject)))
+
+    @cached_property
+    def columns_read(self) -> Table | None:
+        """What each column is for, and how its values are told apart."""
+        return columns_read(self)
 
     @cached_property
     def words(self) -> Table | None:
@@ -310,14 +360,16 @@ class Report:
     @cached_property
     def lift_before_svg(self) -> str:
         """The log-lifts of S by X, as a picture."""
-        return self._heat_map(self.shown_before, "Lift of S by X as it is", "values of X")
+        what = "cells" if self.is_rows else "values of X"
+        return self._heat_map(self.shown_before, "Lift of S by X as it is", what)
 
     @cached_property
     def lift_after_svg(self) -> str | None:
         """The log-lifts of S by Y, as a picture; None without a release."""
         if self.shown_after is None:
             return None
-        return self._heat_map(self.shown_after, "Lift of S by what is published", "published")
+        what = "published cells" if self.is_rows else "published"
+        return self._heat_map(self.shown_after, "Lift of S by what is published", what)
 
     def _heat_map(self, part: Shown, title: str, what: str) -> str:
         parts = [self.shown_before.log_lift]

@@ -249,6 +249,30 @@ def parse_bins(text: str) -> tuple[str, Bins]:
     return name, as_bins(name, form)
 
 
+def bins_text(bins: Bins) -> str:
+    """Return bins as the text that `as_bins` reads.
+
+    Examples
+    --------
+    >>> bins_text(Edges((0, 18, 30))), bins_text(Width(10)), bins_text(Calendar("month"))
+    ('0,18,30', 'width:10', 'month')
+    """
+    match bins:
+        case Edges() | DateEdges():
+            return ",".join(edge if isinstance(edge, str) else _shown(edge) for edge in bins.edges)
+        case Width():
+            return f"width:{_shown(bins.width)}"
+        case Days():
+            return f"width:{bins.days}"
+        case Quantiles():
+            return f"quantiles:{bins.parts}"
+        case Calendar():
+            return bins.unit
+        case Each():
+            return "each"
+    raise InvalidInput("cells are learnt from the table: no text says them.")
+
+
 def _bins_of(name: str, form: str) -> Bins:
     kind, colon, size = form.strip().partition(":")
     if kind == "each" and not colon:

@@ -150,6 +150,36 @@ class Profiling:
         query = exp.select(value).distinct().from_(self._engine.table.copy()).where(is_there)
         return [found for (found,) in self._engine.fetch(query.limit(most))]
 
+    def first(self, names: Sequence[str], most: int) -> list[Sequence[object]]:
+        """Return the values of some rows, up to so many: to be shown to who has the table."""
+        query = exp.select(*(named(name) for name in names)).from_(self._engine.table.copy())
+        return list(self._engine.fetch(query.limit(most)))
+
+    def ranges(self, names: Sequence[str]) -> dict[str, tuple[float, float] | None]:
+        """Return the least and the largest value of columns of numbers or dates (days since 1970).
+
+        None where all values are missing.
+        """
+        found: dict[str, tuple[float, float] | None] = {}
+        for part in _parts(names, _AT_ONCE):
+            ends = [kind(this=self.value(name)) for name in part for kind in (exp.Min, exp.Max)]
+            row = self._engine.fetch(exp.select(*ends).from_(self._engine.table.copy()))[0]
+            for name, (low, high) in zip(part, _parts(row, 2), strict=True):
+                found[name] = None if low is None else (float(low), float(high))
+        return found
+
+    def histogram(self, name: str, start: float, step: float, size: int) -> list[int]:
+        """Count the values of a column of numbers or dates in bars of one width."""
+        value = exp.cast(self.value(name), "double")
+        place = exp.Floor(this=exp.paren(exp.paren(value - number(start)) / number(step)))
+        query = exp.select(place.as_("bar"), exp.Count(this=self.value(name)))
+        query = query.from_(self._engine.table.copy()).group_by(place.copy())
+        counts = [0] * size
+        for bar, rows in self._engine.fetch(query):
+            if bar is not None:
+                counts[min(max(int(bar), 0), size - 1)] += int(rows)
+        return counts
+
     def beginning(self, names: Sequence[str], letters: Sequence[str]) -> int:
         """Count the texts of these columns that begin with one of these letters."""
         listed = [exp.Literal.string(letter) for letter in letters]

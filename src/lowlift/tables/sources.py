@@ -87,6 +87,18 @@ class Frame:
 Source: TypeAlias = Files | DatabaseFile | PostgresTable | SparkTable | Frame
 
 
+def is_frame_name(text: str) -> bool:
+    """Tell whether a table's description is that of a frame, which has no address.
+
+    Examples
+    --------
+    >>> is_frame_name("pandas DataFrame"), is_frame_name("people.csv")
+    (True, False)
+    """
+    library, _, kind = text.partition(" ")
+    return kind in _FRAMES.get(library, set())
+
+
 def parse_source(source: Any, engine: str | None = None) -> Source:
     """Return where a table is, and so which engine reads it; see `lowlift.tables.open_table`."""
     if engine is not None and engine not in ENGINES:

@@ -48,7 +48,7 @@ async def answered(session: Session, setting: Setting, patience: float = PATIENC
     looked = inspect(session, setting.table)
     if not await looked.wait(patience) or looked.state != "done":
         return looked
-    setting = setting.with_released(looked.result.publishable)
+    setting = setting.on(looked.result)
     asked, bound = setting.asked(), setting.bound()
     compiling = session.compiling
     if compiling is not None and not await compiling.wait(patience):

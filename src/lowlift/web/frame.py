@@ -43,8 +43,15 @@ class Place:
 
     def known(self, overview: Overview) -> "Place":
         """Return the place in a table that was looked at: columns named, bins checked by kind."""
-        setting = self.setting.with_released(overview.publishable)
+        setting = self.setting.on(overview)
         faults = {**setting.wrong_bins(overview.kinds), **self.faults}
+        constant = {column.name for column in overview.columns if "constant" in column.flags}
+        if setting.sensitive and constant.issuperset(setting.sensitive):
+            name = setting.sensitive[0]
+            faults[f"role:{name}"] = (
+                f"{name!r} has the same value in every row: there is nothing to protect. Protect "
+                "another column."
+            )
         return replace(self, setting=setting, faults=faults)
 
     @property

@@ -52,6 +52,8 @@ class Session:
     compiling: Job | None = None
     #: The counts of S by X that answers were made of, by what they depend on.
     joints: dict[tuple[Setting, Any], Any] = field(default_factory=dict)
+    #: Releases of earlier publications that were given back.
+    earlier: list[Path] = field(default_factory=list)
     _jobs: OrderedDict[Hashable, Job] = field(default_factory=OrderedDict)
     _made: dict[str, list[Path]] = field(default_factory=dict)
     _n_tables: int = 0
@@ -133,13 +135,35 @@ class Session:
         made[key].last_seen = time.monotonic()
         return made[key]
 
+    def publication(self, table: str, key: Hashable) -> Job | None:
+        """Return the publication that was asked for like this, unless it wrote nothing."""
+        job = self.publications.get(table, {}).get(key)
+        return None if job is None or job.state in _NOTHING_MADE else job
+
+    @property
+    def written(self) -> list[tuple[Setting, Job]]:
+        """What was published, or is about to be: the settings and their jobs."""
+        every = (item for made in self.publications.values() for item in made.items())
+        return [
+            (key[0], job)
+            for key, job in every
+            if isinstance(key, tuple) and isinstance(key[0], Setting)
+            if job.state not in _NOTHING_MADE
+        ]
+
     def setting_of(self, job: Job) -> Setting:
         """Return the setting that a job published; the start when that is not known any more."""
         every = (item for made in self.publications.values() for item in made.items())
-        for key, found in every:
+        for key, found in every:  # one that wrote nothing leads back too
             if found is job and isinstance(key, tuple) and isinstance(key[0], Setting):
                 return key[0]
         return Setting()
+
+    def choice_of(self, job: Job) -> str:
+        """Return what was chosen for the codebook of a publication."""
+        every = (item for made in self.publications.values() for item in made.items())
+        found = (key for key, one in every if one is job and isinstance(key, tuple))
+        return next((str(key[4]) for key in found), "rounded")
 
     def n_published(self, table: str) -> int:
         """Return how many times a table was published here, or is about to be."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
@@ -13,6 +13,7 @@ from lowlift.tables.columns import MISSING, Column
 from lowlift.web.words import message_of
 from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
 from lowlift.workflow.budgets import at_most_of
+from lowlift.workflow.overview import Overview
 
 #: Criteria with one budget, which lambda does not divide.
 SINGLE = frozenset({"lip", "ldp", "max-lift"})
@@ -31,6 +32,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "mechanism": MECHANISMS,
     "encoding": ENCODINGS,
 }
+#: Kinds that have no symbols without bins; and how many columns a message names.
+_MUST_HAVE_BINS, _MOST_NAMED = frozenset({"integer", "real", "timestamp"}), 3
 _NUMBERS = ("limit", "epsilon", "split", "alpha", "confidence", "seconds")
 #: Given without a criterion and a limit, as former addresses have them: the criterion was this one.
 _BUDGETS, _FORMER_CRITERION, _FORMER_MECHANISM = (
@@ -46,7 +49,7 @@ class Setting:
 
     table: str = ""
     sensitive: tuple[str, ...] = ()
-    #: Empty: all columns but the sensitive ones and identifiers (see `with_released`).
+    #: Empty: all columns but the sensitive ones and identifiers (see `on`).
     released: tuple[str, ...] = ()
     #: Bins as texts of the grammar of ``--bin``, by column.
     bins: tuple[tuple[str, str], ...] = ()
@@ -70,6 +73,9 @@ class Setting:
     seconds: float = 60.0
     #: Whether all columns are left out on purpose.
     is_empty: bool = False
+    #: Bins that keep each of few whole numbers apart, as the table has them: not in the query. They
+    #: hold for columns without bins where others have some.
+    single: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(cls, query: Iterable[tuple[str, str]]) -> Self:
@@ -126,8 +132,29 @@ class Setting:
                 if kinds is not None:
                     Column(name, kinds.get(name, "other"), bins)
             except InvalidInput as error:
-                found[f"bin:{name}"] = message_of(error)
-        return found
+                words = message_of(error)
+                found[f"bin:{name}"] = words if repr(name) in words else f"{name!r}: {words}"
+        return found | ({} if found or kinds is None else self._lonely_bins(kinds))
+
+    def _lonely_bins(self, kinds: Mapping[str, str]) -> dict[str, str]:
+        """Return what is wrong when some numbers to publish have bins and others have none."""
+        bins = dict(self.bins)
+        binned, single = [name for name in self.released if name in bins], dict(self.single)
+        plain = [
+            name
+            for name in self.released
+            if name not in bins and name not in single and kinds.get(name) in _MUST_HAVE_BINS
+        ]
+        if not binned or not plain or self.is_empty:
+            return {}
+        verb = "has" if len(plain) == 1 else "have"
+        rest = f" and {len(plain) - _MOST_NAMED} more" if len(plain) > _MOST_NAMED else ""
+        message = (
+            f"with groups for {binned[0]!r}, other numbers must have groups too: "
+            f"{', '.join(map(repr, plain[:_MOST_NAMED]))}{rest} {verb} none. "
+            "Group them, leave them out, or take automatic cells for all."
+        )
+        return {f"bin:{binned[0]}": message}
 
     @property
     def is_chosen(self) -> bool:
@@ -164,11 +191,15 @@ class Setting:
         """The setting as a query, the same for the same setting."""
         return urlencode(self.pairs)
 
-    def with_released(self, names: Iterable[str]) -> "Setting":
-        """Return the setting with the columns to publish named, if none was: those given but S."""
-        if self.released or self.is_empty:
-            return self
-        return replace(self, released=tuple(n for n in names if n not in self.sensitive))
+    def on(self, overview: Overview) -> "Setting":
+        """Return the setting for a table that was looked at.
+
+        If no column to publish was named, those that are publishable are, but S.
+        """
+        released = self.released
+        if not released and not self.is_empty:
+            released = tuple(n for n in overview.publishable if n not in self.sensitive)
+        return replace(self, released=released, single=tuple(overview.single.items()))
 
     @property
     def columns(self) -> "Setting":
@@ -198,7 +229,10 @@ class Setting:
     def asked(self) -> Asked:
         """Return the columns as the workflow takes them."""
         used = {*self.sensitive, *self.released}
-        bins = as_bins_by_name({name: text for name, text in self.bins if name in used})
+        texts = {name: text for name, text in self.bins if name in used}
+        if texts.keys() & set(self.released):
+            texts = {name: text for name, text in self.single if name in self.released} | texts
+        bins = as_bins_by_name(texts)
         weights = {name: WEIGHTS[word] for name, word in self.weights if name in self.released}
         cells = int(self.cells) if self.cells.isdecimal() else self.cells or None
         if cells is None and weights:
@@ -207,8 +241,8 @@ class Setting:
         return Asked(self.sensitive, self.released, bins, self.missing, **more)
 
     @property
-    def default_encoding(self) -> str | None:
-        """How symbols are written when no encoding is asked for; None: as fits the mechanism."""
+    def preferred_encoding(self) -> str | None:
+        """How symbols are written, if they can be, when no encoding is asked for."""
         return "values" if self.mechanism == "auto" else None
 
     def bound(self) -> Criterion:

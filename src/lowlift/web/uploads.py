@@ -14,12 +14,13 @@ _MOST_FIELDS, _MOST_FIELD = 16, 64 * 1024
 class Upload:
     """A form with one file: its fields, and the file on disk."""
 
-    def __init__(self, folder: Path, limit: int) -> None:
+    def __init__(self, folder: Path, limit: int, endings: tuple[str, ...] = _ENDINGS) -> None:
         self.fields: dict[str, str] = {}
         self.path: Path | None = None
         #: The first thing that is wrong; the rest of the form is read and thrown away.
         self.fault = ""
         self._folder, self._limit, self._size = folder, limit, 0
+        self._endings = endings
         self._file: Any = None
         self._header, self._value = b"", b""
         self._headers: dict[str, bytes] = {}
@@ -50,8 +51,10 @@ class Upload:
         self._name = options.get(b"name", b"").decode("utf-8", "replace")
         if b"filename" in options and self.path is None and not self.fault:
             name = safe_name(options[b"filename"].decode("utf-8", "replace"))
-            if not name.lower().endswith(_ENDINGS):
+            if not name.lower().endswith(self._endings):
                 self.fault = "a table must be a CSV or Parquet file (.csv, .parquet)."
+                if self._endings != _ENDINGS:
+                    self.fault = f"choose a file that ends in {self._endings[0]}."
                 return
             self.path = self._folder / name
             handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -103,7 +106,11 @@ class Upload:
 
 
 async def receive(
-    stream: AsyncIterator[bytes], content_type: str, folder: Path, limit: int
+    stream: AsyncIterator[bytes],
+    content_type: str,
+    folder: Path,
+    limit: int,
+    endings: tuple[str, ...] = _ENDINGS,
 ) -> Upload:
     """Read a form from a request, whole, and keep at most `limit` bytes of its file.
 
@@ -121,7 +128,7 @@ async def receive(
     kind, options = parse_options_header(content_type)
     if kind != b"multipart/form-data" or b"boundary" not in options:
         raise InvalidInput("an upload must be sent by the page's form.")
-    upload = Upload(folder, limit)
+    upload = Upload(folder, limit, endings)
     calls: Any = {name: getattr(upload, name) for name in dir(upload) if name.startswith("on_")}
     parser = MultipartParser(options[b"boundary"], calls)
     try:

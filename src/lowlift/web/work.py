@@ -11,23 +11,29 @@ from lowlift._files import write_text
 from lowlift._guarantees import stopped_note
 from lowlift._joint import Joint
 from lowlift._kernels.compilation import observe, prepare
-from lowlift._ledger import default_ledger
+from lowlift._ledger import EVERYBODY, default_ledger
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, Infeasible
 from lowlift.report import page
 from lowlift.report.outcome import CANNOT, Outcome, outcome_of
+from lowlift.tables import open_table
 from lowlift.tables.classes import notes_on_sensitive
 from lowlift.tables.schema import OF_CELLS
 from lowlift.web.jobs import Tell
 from lowlift.web.settings import Setting
 from lowlift.web.words import message_of, redacted
-from lowlift.workflow import Asked, Design, Options, Sanitized
-from lowlift.workflow.overview import Overview, overview_of
-from lowlift.workflow.preview import Preview, preview
+from lowlift.workflow import Asked, Design, Options, Recording, Sanitized, TableProfile
+from lowlift.workflow.applying import formulas_in
+from lowlift.workflow.consulting import Consulted, consult
+from lowlift.workflow.overview import Histogram, Overview, histogram_of, overview_of
+from lowlift.workflow.preview import Preview, first_rows, preview
 from lowlift.workflow.stops import Stop, stops
 
-#: Where the reports of a publication are, beside its other files.
-REPORT, PUBLIC_REPORT = "report.html", "public-report.html"
+#: How the files of the reports end, and by which keys they are downloaded.
+REPORT, PUBLIC_REPORT = "report.html", "public.html"
+_KEYS = {REPORT: "report", PUBLIC_REPORT: "public-report"}
+#: How a warning begins that tells of counts in a codebook.
+_EXPOSED = ("exact probabilities", "intervals")
 #: The parts that `compile_all` compiles.
 KERNELS = ("merging", "partitions", "pairs", "search")
 #: The process that imported this module: for jobs, the server that they were forked from.
@@ -61,14 +67,51 @@ class Answer:
         return f"{self.said.worst.value}: {self.said.worst.words}"
 
 
+@dataclass(frozen=True)
+class Wishes:
+    """How a publication is asked for: who gets it, and how it is written."""
+
+    to: str = EVERYBODY
+    form: str = "csv"
+    keep: tuple[str, ...] = ()
+    #: The step of the codebook's probabilities; None writes them exactly.
+    round_to: float | None = None
+    accept_unaudited: bool = False
+    #: Releases that are no longer where they were written.
+    earlier: tuple[Path, ...] = ()
+
+    def options(self) -> Options:
+        """Return them as the workflow takes them, with the ledger of whoever started the app."""
+        ledger, recording = default_ledger(), None
+        if ledger is not None:
+            more: Any = {"releases": self.earlier, "accept_unaudited": self.accept_unaudited}
+            recording = Recording(ledger, to=self.to, **more)
+        return Options(keep=self.keep, recording=recording)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What is to be known before a table is drawn."""
+
+    consulted: Consulted
+    #: What exact probabilities in the codebook expose.
+    exposed: tuple[str, ...]
+    #: Texts that a spreadsheet would run.
+    formulas: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Published:
-    """What was written, and what the page says of it."""
+    """What was written."""
 
     made: Sanitized
     files: dict[str, Path]
     #: What to know before codebook and public report are published.
     warnings: tuple[str, ...]
+    to: str = EVERYBODY
+    command: str = ""
+    #: The first rows as written, with their columns first.
+    rows: tuple[tuple[str | None, ...], ...] = ()
 
 
 def compile_all(tell: Tell) -> None:
@@ -87,6 +130,20 @@ def inspect(source: Any, engine: str | None, tell: Tell) -> Overview:
     return overview_of(source, engine=engine)
 
 
+def profile(
+    source: Any, engine: str | None, sensitive: tuple[str, ...], tell: Tell
+) -> TableProfile:
+    """Return what each column tells of the sensitive ones, alone."""
+    del tell
+    return workflow.profile_columns(source, sensitive, engine=engine, is_alone=True)
+
+
+def histogram(source: Any, engine: str | None, name: str, tell: Tell) -> Histogram:
+    """Return how many rows a column has where."""
+    del tell
+    return histogram_of(source, name, engine=engine)
+
+
 def answer(
     source: Any,
     engine: str | None,
@@ -102,20 +159,19 @@ def answer(
     """
     how: Any = {
         "mechanism": setting.mechanism,
+        "encoding": setting.encoding or None,
+        "preferred": setting.preferred_encoding,
         "time_limit": setting.seconds,
         "progress": lambda state: tell(tuple(state)),
         "first": lambda made: tell(_answer(made, None)),
     }
-    encoding = setting.encoding or None
     try:
         if joint is None and asked.cells is None and setting.mechanism != "auto":
             joint, _ = workflow.count_table(source, asked, engine=engine)
         if joint is None:
-            how |= {"encoding": encoding, "default": setting.default_encoding}
             made = workflow.design(source, asked, bound, engine=engine, **how)
         else:
             origin = replace(joint.origin, encoding="")
-            how["encoding"] = encoding or setting.default_encoding
             # A limit moved to a looser one must not lose information.
             made = workflow.design_counted(joint, origin, bound, is_monotone=True, **how)
             made = replace(made, notes=notes_on_sensitive(asked, joint))
@@ -151,13 +207,29 @@ def trade(
     return tuple(stops(source, asked, made, bounds, **how))
 
 
+def prepare_publication(
+    source: Any, engine: str | None, made: Design, target: str, wishes: Wishes, tell: Tell
+) -> Prepared:
+    """Ask the ledger and look at what would be written; nothing is."""
+    del tell
+    exposed: tuple[str, ...] = ()
+    if made.encoded.name not in OF_CELLS:
+        texts = workflow.codebook_of(made).warnings
+        exposed = tuple(text for text in texts if text.startswith(_EXPOSED))
+    with open_table(source, engine) as table:
+        formulas = formulas_in(table, made.encoded, target)
+    with open_table(source, engine) as table:
+        consulted = consult(table, made.encoded, wishes.options())
+    return Prepared(consulted, exposed, formulas)
+
+
 def publish(
     source: Any,
     engine: str | None,
     made: Design,
     target: Path,
-    keep: tuple[str, ...],
-    round_to: float | None,
+    wishes: Wishes,
+    command: str,
     tell: Tell,
 ) -> Published:
     """Write the safe table with release, codebook, receipt and both reports.
@@ -168,21 +240,28 @@ def publish(
         source,
         made,
         str(target),
-        Options(keep=keep, recording=default_ledger()),
-        round_to=round_to,
+        wishes.options(),
+        round_to=wishes.round_to,
         engine=engine,
         progress=lambda done, total: tell((done, total)),
     )
+    if made.encoded.name in OF_CELLS:  # which the report compares with their source
+        written = replace(written, source=source, engine=engine)
     files = {"table": target, **written.files}
-    warnings = written.warnings
-    if written.verification.is_ok:
-        try:
-            report = workflow.report_of(written, round_to=round_to)
-            for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
-                path = target.with_name(name)
-                write_text(path, page(report, is_public=is_public), is_private=not is_public)
-                files[name.removesuffix(".html")] = path
-            warnings = (*warnings, *report.public.warnings)
-        except Exception as error:  # noqa: BLE001 (the table is written, not to be drawn again)
-            warnings = (*warnings, f"there is no report: {redacted(error)}.")
-    return Published(written, files, tuple(dict.fromkeys(warnings)))
+    warnings: tuple[str, ...] = ()
+    rows: tuple[tuple[str | None, ...], ...] = ()
+    try:
+        rows = first_rows(str(target))
+        facts: Any = {"round_to": wishes.round_to, "recipient": wishes.to}
+        report = workflow.report_of(written, output=target.name, **facts)
+        if command:
+            first = report.commands[0]._replace(value=command)
+            report = replace(report, commands=(first, *report.commands[1:]))
+        for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
+            path = target.with_name(f"{target.stem}.{name}")
+            write_text(path, page(report, is_public=is_public), is_private=not is_public)
+            files[_KEYS[name]] = path
+        warnings = report.public.warnings
+    except Exception as error:  # noqa: BLE001 (the table is written, not to be drawn again)
+        warnings = (f"there is no report: {redacted(error)}.",)
+    return Published(written, files, warnings, wishes.to, command, rows)

@@ -1,5 +1,6 @@
 """Audit a table's columns as they are; design a release of them."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ from lowlift._release import Release, release_card
 from lowlift.confidence import LiftIntervals, lift_intervals
 from lowlift.criteria import Criterion, criterion_on
 from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
+from lowlift.errors import InvalidInput
 from lowlift.measures import bayes_vulnerability
 from lowlift.tables import Origin, Schema
 from lowlift.tables.classes import notes_on_sensitive
@@ -58,6 +60,8 @@ class Design(TableAudit):
     encoded: Encoded
     #: Columns that are not published as none was named: each with the reason.
     left_out: tuple[tuple[str, str], ...] = ()
+    #: The columns as they were asked for, by which the design can be repeated.
+    asked: Schema | None = None
 
     @property
     def release(self) -> Release:
@@ -116,6 +120,7 @@ def design_counted(
     *,
     mechanism: str = "auto",
     encoding: str | None = None,
+    preferred: str | None = None,
     time_limit: float = 60.0,
     progress: Progress | None = None,
     is_monotone: bool = False,
@@ -123,7 +128,8 @@ def design_counted(
 ) -> Design:
     """Return the same from counts (see `count_table`).
 
-    With `is_monotone`, merging takes the best of tighter budgets too, as "auto" does, so that
+    `preferred` is the encoding when none is asked for, unless the release has too many values for
+    it. With `is_monotone`, merging takes the best of tighter budgets too, as "auto" does, so that
     a looser budget keeps no less. Where "auto" chose a search that may take long, `first` is given
     a design by merging before it.
     """
@@ -134,11 +140,11 @@ def design_counted(
     chosen = choose(mechanism, joint, criterion)
     is_long = chosen.name in _SEARCHES and joint.n_x * joint.n_s > _FEW_CELLS
     if first is not None and chosen.is_auto and is_long:
-        quick: Any = {"mechanism": "subset-merging", "encoding": encoding}
+        quick: Any = {"mechanism": "subset-merging", "encoding": encoding, "preferred": preferred}
         first(design_counted(joint, spec, criterion, **quick))
     chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
-    encoded = encode(release, encoding or spec.encoding or default_encoding(release))
+    encoded = _encoded(release, encoding or spec.encoding, preferred)
     made = encoded.release.with_table(replace(spec, encoding=encoded.name))
     return Design(
         made.audit,
@@ -148,6 +154,13 @@ def design_counted(
         chosen=chosen,
         encoded=Encoded(encoded.name, made),
     )
+
+
+def _encoded(release: Release, encoding: str, preferred: str | None) -> Encoded:
+    if not encoding and preferred is not None:
+        with contextlib.suppress(InvalidInput):
+            return encode(release, preferred)
+    return encode(release, encoding or default_encoding(release))
 
 
 def guesses(joint: Joint, channel: Channel) -> tuple[float, float]:

@@ -136,6 +136,15 @@ def preview_table(table: Table, made: Design, page: int = 0) -> Preview:
     )
 
 
+def first_rows(source: str) -> tuple[tuple[str | None, ...], ...]:
+    """Return any eight rows of a table that was written, below the names of its columns."""
+    with open_table(source) as table:
+        names = list(table.kinds)
+        rows = table.sample(names, [], _MOST_ROWS)
+    few = np.random.default_rng().permutation(len(rows))[:ROWS].tolist()
+    return (tuple(names), *(tuple(map(_shown, rows[k][: len(names)])) for k in few))
+
+
 def _seed(made: Design, page: int) -> int:
     text = f"lowlift preview {made.release.fingerprint} {page}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])

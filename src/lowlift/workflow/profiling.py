@@ -60,6 +60,7 @@ def profile_columns(
     *,
     bins: Mapping[str, Any] | None = None,
     engine: str | None = None,
+    is_alone: bool = False,
 ) -> TableProfile:
     """Look at every column of a table: its kind, what it says about S, what speaks against it.
 
@@ -72,6 +73,8 @@ def profile_columns(
     bins
         As for `Schema`, for columns that shall be looked at as they will be published. Other
         numbers are cut at quantiles; S at its quartiles, if it has more than 50 values.
+    is_alone
+        Whether each column is measured by itself only, which spares the pass over pairs.
 
     Raises
     ------
@@ -88,16 +91,20 @@ def profile_columns(
             f"sensitive must name at least one column, none twice; got {len(names)} names."
         )
     with open_table(source, engine) as table:
-        return profile_table(table, names, as_bins_by_name(bins))
+        return profile_table(table, names, as_bins_by_name(bins), is_alone=is_alone)
 
 
 @logged("columns", lambda found: f"{found.rows:,} rows, {len(found.columns):,} columns")
 def profile_table(
-    table: Table, sensitive: Sequence[str], bins: Mapping[str, Any] | None = None
+    table: Table,
+    sensitive: Sequence[str],
+    bins: Mapping[str, Any] | None = None,
+    *,
+    is_alone: bool = False,
 ) -> TableProfile:
     """Do the same with an open table; all of its columns are held (`Table.hold`)."""
     _check_size(table, sensitive)
-    return _Look(table, tuple(sensitive), bins or {}).profile()
+    return _Look(table, tuple(sensitive), bins or {}).profile(is_alone=is_alone)
 
 
 def flagged(
@@ -207,7 +214,7 @@ class _Look:
     def _coding(self, name: str, edges: Sequence[float] | None, most: int) -> "Coding":
         return self.engine.coding(name, self.binned.get(name), edges, most)
 
-    def profile(self) -> TableProfile:
+    def profile(self, *, is_alone: bool) -> TableProfile:
         others = [name for name in self.table.kinds if name not in self.sensitive]
         if not others:
             self.notes.append("There is no column but the sensitive ones.")
@@ -235,10 +242,15 @@ class _Look:
             )
         for name, found in counts.items():
             flags[name] += self._says_s(name, association.occupied(found))
+        telling = [name for name in counts if not _TELLING.isdisjoint(flags[name])]
         added, explained = self._on_top(
-            {name: found for name, found in counts.items() if _TELLING.isdisjoint(flags[name])}
+            {} if is_alone else {n: f for n, f in counts.items() if n not in telling}
         )
-        if set(counts) - set(added) and any(not _TELLING.isdisjoint(f) for f in flags.values()):
+        if (
+            not is_alone
+            and set(counts) - set(added)
+            and any(not _TELLING.isdisjoint(f) for f in flags.values())
+        ):
             self.notes.append(
                 "What the others add to each other is measured without the columns that tell S by "
                 "themselves."

@@ -100,7 +100,7 @@ def recorded(
             "the people of a frame must have a name, as a frame has none: give people."
         )
     with Ledger(recording.ledger) as ledger:
-        entry = _entry(table, encoded, target, options, recording)
+        entry = entry_of(table, encoded, target, options, recording)
         before = [each for each in ledger.entries() if each.is_held and is_same(each, entry)]
         entry = replace(entry, is_unaudited=_ask(table, encoded, options, entry, before))
         known, begun = {each.id for each in before}, list[Entry]()
@@ -125,7 +125,7 @@ def recorded(
             ledger.end(found, is_published=True)
 
 
-def _entry(
+def entry_of(
     table: Table,
     encoded: Encoded,
     target: str | None,
@@ -195,25 +195,13 @@ def _ask(
     Each recipient holds what was published to them and to everybody.
     """
     recording = options.recording
-    if recording is None or not before:
+    if recording is None:
         return False
-    recipients = {entry.recipient}
-    if entry.recipient == EVERYBODY:
-        recipients |= {each.recipient for each in before}
-    groups = set[tuple[str, ...]]()
-    by_id = {each.id: each for each in before}
-    for recipient in sorted(recipients):
-        theirs = [each.id for each in before if each.recipient in {recipient, EVERYBODY}]
-        if theirs:
-            groups.add(tuple(theirs))
     new = Held(encoded, tuple(options.keep), entry.draw_sha256)
-    for group in sorted(groups):
-        entries = _independent([by_id[each] for each in group], entry)
-        if not entries:
-            continue
+    total = recording.total or encoded.release.criterion
+    for group in held_by_recipient(entry, before):
         try:
-            total = recording.total or encoded.release.criterion
-            audit_entries(table, entries, new, total, recording.releases)
+            audit_entries(table, group, new, total, recording.releases)
         except Unaudited as reason:
             if not recording.accept_unaudited:
                 earlier = counted(len(group), "earlier publication")
@@ -224,6 +212,20 @@ def _ask(
                 ) from None
             return True
     return False
+
+
+def held_by_recipient(entry: Entry, before: Sequence[Entry]) -> list[list[Entry]]:
+    """Return what recipients hold that the new one does not say anyway, each group once."""
+    recipients = {entry.recipient}
+    if entry.recipient == EVERYBODY:
+        recipients |= {each.recipient for each in before}
+    by_id = {each.id: each for each in before}
+    groups = {
+        tuple(each.id for each in before if each.recipient in {recipient, EVERYBODY})
+        for recipient in recipients
+    }
+    found = [_independent([by_id[id_] for id_ in group], entry) for group in sorted(groups)]
+    return [group for group in found if group]
 
 
 class Unaudited(Exception):
@@ -289,6 +291,19 @@ def audit_entries(
     """
     if new is None:
         before = [*_independent(before[:-1], before[-1]), before[-1]]
+    for promise, found in audited_together(table, before, new, total, files):
+        if not found.is_satisfied:
+            _refuse_together(found, promise, len(before) if new is not None else len(before) - 1)
+
+
+def audited_together(
+    table: Table,
+    before: Sequence[Entry],
+    new: Held | None,
+    total: Criterion | None,
+    files: Sequence[str | os.PathLike[str]],
+) -> Iterator[tuple[Promise, Together]]:
+    """Yield each promise and the verdict on all publications together; see `audit_entries`."""
     held = [Held(release_of(each, files), each.kept, each.draw_sha256) for each in before]
     if new is not None:
         held.append(new)
@@ -305,11 +320,9 @@ def audit_entries(
         for promise in promises:
             try:
                 again.check_columns(promise.sensitive)
-                found = audit_held(again, held, promise)
+                yield promise, audit_held(again, held, promise)
             except InvalidInput as error:
                 raise Unaudited(str(error)) from error
-            if not found.is_satisfied:
-                _refuse_together(found, promise, len(held) - 1)
 
 
 def _refuse_together(found: Together, promise: Promise, n_before: int) -> NoReturn:

@@ -3,23 +3,30 @@
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
 from lowlift._cells.utility import Utility
 from lowlift._joint import Joint
+from lowlift._kernels.compilation import prepare
 from lowlift._receipts import Receipt
 from lowlift._release import Release
+from lowlift.codebook import Codebook
 from lowlift.confidence import lift_intervals
 from lowlift.criteria import AtMost, BuiltIn, Criterion, Population, plain_criterion
 from lowlift.criteria.protocol import epsilon_of
 from lowlift.encodings import Encoded, described
+from lowlift.encodings.rows import RowChanges
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.report import Point, Report
-from lowlift.tables.schema import OF_CELLS
+from lowlift.report import Number, Point, Report
+from lowlift.tables.schema import OF_CELLS, ROWS
+from lowlift.tables.sources import is_frame_name
+from lowlift.workflow.cautions import cautions
 from lowlift.workflow.columns import per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit
+from lowlift.workflow.repeating import sanitize_command, verify_command
 from lowlift.workflow.sanitizing import Sanitized
 
 #: Budgets of the curve around a release, as multiples of its own, the most telling first.
@@ -38,6 +45,8 @@ def report_of(
     receipt: Receipt | None = None,
     round_to: float | None = None,
     analysis: Utility | None = None,
+    recipient: str = "",
+    output: str = "",
 ) -> Report:
     """Return the report on an audit, a design, a published table or a release.
 
@@ -54,6 +63,10 @@ def report_of(
         The step of probabilities in the public form, at least 0.01.
     analysis
         What the analyst gets of published rows; `Sanitized` is compared with its source.
+    recipient
+        Who gets what is published; `Sanitized` has its own where a ledger was told.
+    output
+        The file that the commands of the report name; by default the receipt's.
 
     Raises
     ------
@@ -73,8 +86,12 @@ def report_of(
         raise BoundViolated("what was written is not verified, so there is no report on it.")
     facts = _facts(found)
     encoded: Encoded | None = facts.get("encoded")
-    if isinstance(found, Sanitized) and receipt is None:
-        receipt = found.receipt
+    if isinstance(found, Sanitized):
+        receipt = receipt or found.receipt
+        recipient = recipient or found.recipient
+        facts["cautions"] = found.warnings
+    elif encoded is not None and encoded.name not in OF_CELLS:
+        facts["cautions"] += _of_codebook(encoded, round_to)
     if receipt is not None:
         _refuse_other(receipt, encoded)
         facts["publication"] = receipt
@@ -84,7 +101,8 @@ def report_of(
     if points is None:  # merging cells is no alternative to rows
         points = () if encoded is None or is_rows else _points_around(encoded.release)
     facts |= {"points": tuple(points), "round_to": 0.01 if round_to is None else round_to}
-    facts["analysis"] = analysis
+    facts |= {"analysis": analysis, "recipient": recipient}
+    facts["commands"] = _commands(found, facts, output, round_to)
     return Report(**facts) if encoded is None else Report.of_release(**facts)
 
 
@@ -94,7 +112,62 @@ def report_of_curve(found: TableAudit, points: Sequence[Point]) -> Report:
 
 
 def _audited(found: TableAudit) -> dict[str, Any]:
-    return {"columns": found.columns, "intervals": found.intervals, "origin": found.spec}
+    return {
+        "columns": found.columns,
+        "intervals": found.intervals,
+        "origin": found.spec,
+        "cautions": found.warnings,
+        "notes": found.notes,
+    }
+
+
+def _of_codebook(encoded: Encoded, round_to: float | None) -> tuple[str, ...]:
+    """Return what to know before the codebook of a release is published."""
+    if not isinstance(encoded.release.criterion, BuiltIn):
+        return ()
+    return Codebook.of(encoded, round_to=round_to).warnings
+
+
+def _commands(
+    found: TableAudit | Design | Sanitized | Release,
+    facts: dict[str, Any],
+    output: str,
+    round_to: float | None,
+) -> tuple[Number, ...]:
+    """Return the commands that repeat a release and check it; none for joints without a table."""
+    encoded, origin, receipt = (facts.get(name) for name in ("encoded", "origin", "publication"))
+    if encoded is None or origin is None:
+        return ()
+    made = found.design if isinstance(found, Sanitized) else found
+    asked, mechanism = None, facts["mechanism"]
+    if isinstance(made, Design):
+        asked, mechanism = made.asked, "auto" if made.chosen.is_auto else mechanism
+    is_rows = encoded.name in OF_CELLS
+    if asked is None:  # of cells that were split, the file has the parts
+        asked = origin.schema
+        asked = replace(asked, cells=RowChanges.of(encoded.release).cells) if is_rows else asked
+    is_frame = is_frame_name(origin.source)
+    source, again = origin.source, "Design and publish again"
+    if is_frame:
+        source, again = "table.csv", f"{again}, with the frame saved as table.csv"
+    has_file = receipt is not None and not is_frame
+    written = receipt.output if receipt is not None and has_file else "safe.csv"
+    target = output or written
+    repeat = sanitize_command(
+        asked,
+        encoded.release.criterion,
+        source,
+        target,
+        mechanism="auto" if is_rows else mechanism,
+        encoding=None if encoded.name == ROWS else encoded.name,
+        to=facts["recipient"],
+        keep=receipt.kept if receipt is not None else (),
+        round_to=round_to,
+    )
+    commands = [Number(again, repeat)] if repeat else []
+    if has_file:
+        commands.append(Number("Check what was published", verify_command(target, source)))
+    return tuple(commands)
 
 
 @singledispatch
@@ -117,6 +190,7 @@ def _(found: Design) -> dict[str, Any]:
         "mechanism": found.chosen.name,
         "reason": found.chosen.reason,
         "certificate": found.release.certificate,
+        "left_out": found.left_out,
         **_audited(found),
     }
 
@@ -137,6 +211,7 @@ def _(found: Release) -> dict[str, Any]:
         "columns": per_column(joint, channel, found.criterion, origin.sensitive) if origin else (),
         "intervals": lift_intervals(joint, channel) if joint.is_counted else None,
         "origin": origin,
+        "cautions": cautions(joint, origin.sensitive, origin.released) if origin else (),
     }
 
 
@@ -162,6 +237,7 @@ def _points_around(release: Release) -> list[Point]:
     if not isinstance(plain, BuiltIn) or isinstance(plain, AtMost) or not is_bounded:
         return []
     epsilons = _epsilons_around(joint, criterion)
+    prepare("merging", "partitions")  # not a part of the seconds
     end = time.perf_counter() + _SECONDS
     mechanisms = ["subset-merging", "watchdog"]
     if is_for_table and joint.n_x <= _SMALL and joint.n_x * joint.n_s <= _CELLS:

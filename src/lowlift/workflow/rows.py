@@ -39,6 +39,7 @@ class Method(NamedTuple):
     default: str | None = None
     #: As for `design_counted`.
     first: Callable[[Design], object] | None = None
+    preferred: str | None = None
 
 
 class _Rows(NamedTuple):
@@ -69,7 +70,7 @@ def design(
     *,
     mechanism: str = "auto",
     encoding: str | None = None,
-    default: str | None = None,
+    preferred: str | None = None,
     time_limit: float = 60.0,
     engine: str | None = None,
     progress: Progress | None = None,
@@ -79,7 +80,7 @@ def design(
 
     Rows are published where the schema has cells; or where neither bins, an encoding nor a
     mechanism is asked for and there are many columns, numbers without bins, or too many symbols.
-    `default` is the encoding of symbols when none is asked for.
+    `preferred` is the encoding of symbols when none is asked for, unless they are too many for it.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def design(
         When the encoding breaks the bound.
     """
     check_instance(asked, Schema, "schema")
-    method = Method(mechanism, encoding, time_limit, progress, default, first)
+    method = Method(mechanism, encoding, time_limit, progress, None, first, preferred)
     with open_table(source, engine) as table:
         return design_table(table, asked, criterion, method)[0]
 
@@ -124,6 +125,7 @@ def design_table(
                 criterion,
                 mechanism=method.mechanism,
                 encoding=method.encoding or asked.encoding or method.default,
+                preferred=method.preferred,
                 time_limit=method.time_limit,
                 progress=method.progress,
                 first=method.first,
@@ -133,11 +135,13 @@ def design_table(
                 raise
             rows = _Rows(replace(asked, cells="auto"), _TOO_MANY)
         else:
-            return replace(made, notes=notes_on_sensitive(given, made.audit.joint)), counts
+            notes = notes_on_sensitive(given, made.audit.joint)
+            return replace(made, notes=notes, asked=given), counts
     made, counts = design_cells(table, rows.asked, criterion, method.time_limit, why=rows.why)
     warnings = (*made.warnings, *_left_out_words(rows.left_out))
     notes = (*notes_on_sensitive(given, made.audit.joint), *rows.notes)
-    return replace(made, warnings=warnings, notes=notes, left_out=rows.left_out), counts
+    made = replace(made, left_out=rows.left_out, asked=given)
+    return replace(made, warnings=warnings, notes=notes), counts
 
 
 def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:

@@ -57,6 +57,8 @@ class Sanitized:
     #: The table that it was made from, and the engine that was asked for: for `utility`.
     source: Any = field(default=None, repr=False)
     engine: str | None = None
+    #: Who gets it, where a ledger was told; else empty.
+    recipient: str = ""
 
     @property
     def release(self) -> Release:
@@ -265,7 +267,8 @@ def publish_table(
             )
         commit(written, made_files, force=options.force)
         safe = written.frame if target is None else target
-    return Sanitized(made, receipt, found, files, warnings, book, safe)
+    to = "" if options.recording is None else options.recording.to
+    return Sanitized(made, receipt, found, files, warnings, book, safe, recipient=to)
 
 
 def _contents(

@@ -44,7 +44,11 @@ function watchForm(form) {
   const ofForm = (event) => event.detail.elt === form;
   form.addEventListener("htmx:beforeRequest", (event) => { if (ofForm(event)) { isAsked = true; recomputing(); } });
   form.addEventListener("htmx:afterRequest", (event) => { if (ofForm(event)) isAsked = false; });
+  form.addEventListener("htmx:sendError", (event) => { if (ofForm(event)) last = ""; });
   fitForm(form);
+  // A field that was changed before this script had run.
+  const isMoved = (field) => (field.type === "radio" ? field.checked !== field.defaultChecked : "defaultValue" in field && field.value !== field.defaultValue);
+  if ([...form.elements].some(isMoved)) { last = ""; setTimeout(settle, 0); }
 }
 
 // Only the options that the chosen criterion has.
@@ -136,7 +140,7 @@ async function probe() {
   }
 }
 
-// ---------- files: one that is too large is not sent ----------
+// ---------- files: dropped ones are sent, one that is too large is not ----------
 
 function checkSize(event) {
   const input = event.target;
@@ -148,8 +152,24 @@ function checkSize(event) {
   note.textContent = isLarge ? input.dataset.tooLarge : "";
 }
 
+function takeDrops(form) {
+  const input = form.querySelector("input[type=file]");
+  const mark = (isOver) => form.classList.toggle("over", isOver);
+  form.addEventListener("dragover", (event) => { event.preventDefault(); mark(true); });
+  form.addEventListener("dragleave", () => mark(false));
+  form.addEventListener("drop", (event) => {
+    event.preventDefault();
+    mark(false);
+    if (!event.dataTransfer.files.length) return;
+    input.files = event.dataTransfer.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+    if (form.reportValidity()) form.requestSubmit();
+  });
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   listen(document);
+  document.querySelectorAll("form.drop").forEach(takeDrops);
   const form = byId("setting");
   if (form) watchForm(form);
   document.addEventListener("change", checkSize);

@@ -26,7 +26,10 @@ async def answer(request: Request, place: InPlace, session: InSession) -> Respon
     if not isinstance(found, Job):
         place = place.known(found)
     parts = await panel(session, place)
-    parts += show("steps.html", steps=steps(session, place), place=place, is_swapped=True)
+    around = {"steps": steps(session, place), "place": place, "is_swapped": True}
+    parts += show("steps.html", **around) + show("nav.html", **around)
+    if place.step == "columns":
+        parts += show("onward.html", place=place, is_swapped=True)
     if place.step == "protection":
         parts += (await below(session, place, is_swapped=True)).parts
     now = urlsplit(request.headers.get("hx-current-url", ""))

@@ -1,7 +1,8 @@
 """The step Table: upload one, choose one that is here, or take the demonstration."""
 
 import shutil
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Request
@@ -10,7 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from lowlift._wording import counted
 from lowlift.datasets import write_titanic
 from lowlift.errors import InvalidInput, LowliftError
-from lowlift.web import uploads
+from lowlift.web import uploads, work
 from lowlift.web.answers import PATIENCE, inspect
 from lowlift.web.frame import Place, page
 from lowlift.web.sessions import Session, SessionTable
@@ -20,6 +21,8 @@ from lowlift.web.words import message_of
 from lowlift.workflow.overview import Overview
 
 router = APIRouter()
+#: Columns that a line names.
+_MOST_NAMED = 4
 
 
 @router.get("/")
@@ -33,7 +36,22 @@ async def start(session: InSession, state: InState) -> Response:
 def _start(session: Session, limit: int, message: str = "") -> str:
     place = Place("table", Setting())
     about = {key: _about(session, key) for key in session.tables}
-    return page("table/page.html", session, place, limit=limit, message=message, about=about)
+    more = {"about": about, "written": list(_written(session))}
+    return page("table/page.html", session, place, limit=limit, message=message, **more)
+
+
+def _written(session: Session) -> Iterator[dict[str, Any]]:
+    """Return what was published here, or is about to be, the newest first."""
+    for setting, job in reversed(session.written):
+        names = setting.released
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        yield {
+            "job": job,
+            "table": session.table(setting.table).name,
+            "columns": ", ".join(names[:_MOST_NAMED]) + more,
+            "promise": f"{', '.join(setting.sensitive)}: {setting.promise}",
+            "is_verified": isinstance(job.result, work.Published),
+        }
 
 
 def _about(session: Session, key: str) -> str:

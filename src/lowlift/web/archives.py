@@ -1,0 +1,41 @@
+"""Files as one zip, made while it is sent."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+_CHUNK = 1 << 18
+
+
+class _Pipe:
+    """Takes what a zip file writes and gives it away; it cannot go back."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def take(self) -> bytes:
+        """Return what was written since the last time."""
+        found, self._parts = b"".join(self._parts), []
+        return found
+
+
+def zipped(paths: list[Path]) -> Iterator[bytes]:
+    """Yield files as a zip, a part at a time: no copy is made on the disk."""
+    pipe: Any = _Pipe()
+    with ZipFile(pipe, "w", ZIP_DEFLATED) as archive:
+        for path in paths:
+            info = ZipInfo.from_file(path, path.name)
+            info.compress_type = ZIP_DEFLATED
+            with path.open("rb") as file, archive.open(info, "w", force_zip64=True) as out:
+                while data := file.read(_CHUNK):
+                    out.write(data)
+                    yield pipe.take()
+    yield pipe.take()

@@ -1,0 +1,155 @@
+"""The commands that repeat a publication and check it, as texts for a shell."""
+
+import math
+import shlex
+from collections.abc import Sequence
+from fractions import Fraction
+
+from lowlift._ledger import EVERYBODY
+from lowlift.criteria import (
+    ALIP,
+    LDP,
+    LIP,
+    AlphaLift,
+    AtMost,
+    Chi2Lift,
+    Criterion,
+    L1Lift,
+    MaxLift,
+    Population,
+    plain_criterion,
+)
+from lowlift.tables import Schema
+from lowlift.tables.bins import bins_text
+from lowlift.tables.schema import COLUMNS, ROWS
+from lowlift.workflow.sanitizing import files_beside
+
+_NAMES = {ALIP: "alip", L1Lift: "l1", Chi2Lift: "chi2", AlphaLift: "alpha"}
+#: Letters of a line, about.
+_LINE = 88
+#: Digits of a factor that is tried as the bound in words.
+_DIGITS = 12
+
+
+def sanitize_command(
+    asked: Schema,
+    criterion: Criterion,
+    source: str,
+    target: str,
+    *,
+    mechanism: str = "auto",
+    encoding: str | None = None,
+    to: str = "",
+    keep: Sequence[str] = (),
+    round_to: float | None = None,
+    time_limit: float = 60.0,
+) -> str:
+    """Return the command that designs and publishes the same again, with fresh draws.
+
+    Empty where the command line has no words for it: a criterion of a user's own, or rows of
+    which each column is drawn alone. The parameters are those of `sanitize`; `to` is who gets it.
+    """
+    options = bound_options(criterion, asked.sensitive)
+    encoding = encoding or asked.encoding
+    if not options or encoding == COLUMNS:
+        return ""
+    words = ["lowlift", "sanitize", source]
+    words += [part for name in asked.sensitive for part in ("-s", name)]
+    words += [part for name in asked.released for part in ("-x", name)]
+    for name, bins in asked.bins.items():
+        words += ["--bin", f"{name}={bins_text(bins)}"]
+    if asked.missing != "value":
+        words += ["--missing", asked.missing]
+    words += [*options, *_cells(asked)]
+    if mechanism != "auto":
+        words += ["--mechanism", mechanism]
+    if encoding and encoding != ROWS:
+        words += ["--encoding", encoding]
+    if asked.escape_formulas:
+        words.append("--escape-formulas")
+    words += [part for name in keep for part in ("--keep", name)]
+    if round_to is not None:
+        words += ["--round-to", f"{round_to:g}"]
+    if time_limit != 60:  # the default of the command
+        words += ["--time-limit", f"{time_limit:g}"]
+    if to and to != EVERYBODY:
+        words += ["--to", to]
+    return wrapped([*words, "-o", target])
+
+
+def verify_command(target: str, source: str) -> str:
+    """Return the command that checks release, receipt and table again, on the source."""
+    release = files_beside(target)["release"]
+    return wrapped(["lowlift", "verify", str(release), target, "--against", source])
+
+
+def bound_options(criterion: Criterion, sensitive: Sequence[str]) -> list[str]:
+    """Return the options that say a criterion; none for a user's own.
+
+    Examples
+    --------
+    >>> bound_options(LIP.at_most(2), ["income"]), bound_options(ALIP(0.5, 1.0), ["income"])
+    (['--at-most', '2'], ['--criterion', 'alip', '--lower', '0.5', '--upper', '1.0'])
+    """
+    plain = plain_criterion(criterion)
+    found: list[str] = []
+    if isinstance(plain, LIP):
+        factor = _factor(plain)
+        found = ["--criterion", "lip", "--epsilon", repr(plain.epsilon)]
+        found = ["--at-most", factor] if factor else found
+    elif isinstance(plain, AtMost):
+        for label, belief in plain.parameters()["beliefs"].items():
+            found += ["--at-most", f"{sensitive[0]}={label}:{belief!r}"]
+        if math.isfinite(plain.factor):
+            found += ["--at-most", repr(plain.factor)]
+    elif isinstance(plain, LDP):
+        found = ["--criterion", "ldp", "--epsilon", repr(plain.epsilon)]
+    elif isinstance(plain, MaxLift):
+        found = ["--criterion", "max-lift", "--upper", repr(plain.upper)]
+    elif type(plain) in _NAMES:
+        found = ["--criterion", _NAMES[type(plain)]]
+        found += ["--lower", repr(plain.lower)] if math.isfinite(plain.lower) else []
+        found += ["--upper", repr(plain.upper)]
+        found += ["--alpha", repr(plain.alpha)] if isinstance(plain, AlphaLift) else []
+    if found and isinstance(criterion, Population):
+        found += ["--for", "population"]
+        if criterion.confidence != 0.95:  # the default of the command
+            found += ["--confidence", repr(criterion.confidence)]
+    return found
+
+
+def wrapped(words: Sequence[str]) -> str:
+    r"""Return words quoted for a shell, on lines that a backslash continues.
+
+    A line breaks before an option.
+
+    Examples
+    --------
+    >>> print(wrapped(["lowlift", "sanitize", "our table.csv", "-s", "income"]))
+    lowlift sanitize 'our table.csv' -s income
+    """
+    lines = [""]
+    for word in words:
+        quoted = shlex.quote(word)
+        if word.startswith("-") and len(lines[-1]) + len(quoted) > _LINE - 20:
+            lines.append("  ")
+        lines[-1] += quoted if not lines[-1].strip() else f" {quoted}"
+    return " \\\n".join(lines)
+
+
+def _factor(criterion: LIP) -> str:
+    """Return the shortest factor whose bound is this one; empty when there is none."""
+    for digits in range(1, _DIGITS):
+        text = f"{math.exp(min(criterion.epsilon, 700.0)):.{digits}g}"
+        if Fraction(text) >= 1 and LIP.at_most(Fraction(text)) == criterion:
+            return text
+    return ""
+
+
+def _cells(asked: Schema) -> list[str]:
+    words = [] if asked.cells is None else ["--cells", str(asked.cells)]
+    if asked.cells is not None and asked.min_rows != 20:  # the default of the command
+        words += ["--min-rows", str(asked.min_rows)]
+    for name, weight in asked.weights.items():
+        words += ["--weight", f"{name}={weight:g}"]
+    return words

@@ -1,0 +1,293 @@
+"""The step Columns in a browser: what each column is, its use, its groups, and bad tables."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from web.browsing import Visit, answer, choose, payload, upload_file
+from web.serving import Server, clinic, register, settled, upload
+
+
+def row(page, name):
+    """Return the row of a column."""
+    return page.locator(f'tr[data-name="{name}"]')
+
+
+def opened(visit, name, text):
+    """Upload a table and show its columns."""
+    visit.go("/")
+    upload_file(visit.page, payload(name, text))
+    expect(visit.page.get_by_role("heading", name="What is each column for?")).to_be_visible()
+    return visit.page
+
+
+def group(page, name):
+    """Unfold the groups of a column; return its field once the histogram is there."""
+    page.get_by_role("button", name=f"Group the values of {name}").click()
+    expect(page.get_by_role("group", name=f"Suggestions for {name}")).to_be_visible()
+    return page.get_by_label(f"A new group of {name} starts at")
+
+
+@pytest.fixture
+def wide(visit):
+    """A table of 53 columns with names, dates and empty cells."""
+    return opened(visit, "register.csv", register())
+
+
+def test_a_column_shows_its_kind_its_values_and_what_it_tells(visit):
+    page = opened(visit, "clinic.csv", clinic())
+    expect(row(page, "zip")).to_contain_text("text")
+    expect(row(page, "zip")).to_contain_text("5 values")
+    expect(row(page, "zip")).to_contain_text("b, c, e, d")
+    expect(row(page, "age")).to_contain_text(re.compile(r"18 to 90, median \d+"))
+    expect(row(page, "zip").locator(".tells svg")).to_have_count(0)
+    choose(page, "disease", "Protect")
+    expect(row(page, "zip").locator(".tells")).to_contain_text(re.compile(r"up to [\d.]+ times"))
+    expect(row(page, "disease").locator(".tells")).to_contain_text("what you protect")
+    expect(page.get_by_role("columnheader", name="What it tells of disease, alone")).to_be_visible()
+    choose(page, "zip", "Protect")
+    choose(page, "disease", "Publish")
+    expect(page.get_by_role("columnheader", name="What it tells of zip, alone")).to_be_visible()
+    expect(row(page, "disease").locator(".tells")).to_contain_text(re.compile("up to|nothing"))
+
+
+def test_when_nothing_was_chosen_all_but_identifiers_is_published(wide):
+    for name in ("patient", "name", "mail"):
+        expect(row(wide, name)).to_contain_text("identifier")
+        expect(row(wide, name)).to_contain_text("Left out: it names the row")
+        expect(wide.get_by_role("radio", name=f"Publish: {name}", exact=True)).to_be_hidden()
+    choose(wide, "disease", "Protect")
+    answer(wide)
+    expect(wide.locator("#steps")).to_contain_text("1 protected, 49 to publish")
+    assert not re.search("x=(patient|name|mail)&", wide.url)
+
+
+def test_a_link_without_columns_publishes_the_same(visit, client):
+    address = upload(client, "register.csv", register().encode()).headers["location"]
+    visit.go(f"{address}&s=disease")
+    answer(visit.page)
+    expect(visit.page.locator("#steps")).to_contain_text("1 protected, 49 to publish")
+
+
+def test_an_identifier_is_published_by_a_deliberate_step_only(wide):
+    choose(wide, "disease", "Protect")
+    answer(wide)
+    row(wide, "mail").get_by_text("Publish all the same").click()
+    expect(row(wide, "mail")).to_contain_text("the person would be named")
+    wide.get_by_role("button", name="Unlock mail").click()
+    expect(wide).to_have_url(re.compile("x=mail&"))
+    expect(wide.get_by_role("radio", name="Publish: mail")).to_be_checked()
+    wide.reload()
+    expect(wide.get_by_role("radio", name="Publish: mail")).to_be_checked()
+    choose(wide, "mail", "Leave out")
+    expect(wide).not_to_have_url(re.compile("x=mail&"))
+
+
+def test_flags_tell_what_speaks_against_a_column(wide):
+    expect(row(wide, "ward")).to_contain_text("one value")
+    expect(row(wide, "item0")).to_contain_text(re.compile(r"\d\d% missing"))
+    choose(wide, "disease", "Protect")
+    expect(row(wide, "code")).to_contain_text("disease in other words")
+    expect(row(wide, "code")).to_contain_text("gives it away")
+
+
+def test_columns_are_filtered_and_counted(wide):
+    shown = wide.locator("tr[data-name]:visible")
+    expect(shown).to_have_count(53)
+    wide.get_by_label("Filter columns").fill("item1")
+    expect(shown).to_have_count(11)
+    wide.get_by_label("Filter columns").fill("no such")
+    expect(wide.get_by_text("No column fits this filter")).to_be_visible()
+    wide.get_by_label("Filter columns").fill("")
+    left_out = wide.get_by_role("button", name=re.compile("^Left out"))
+    expect(left_out).to_contain_text("3")
+    left_out.click()
+    expect(shown).to_have_count(3)
+    wide.get_by_role("button", name=re.compile("^All")).click()
+    choose(wide, "born", "Leave out")
+    expect(left_out).to_contain_text("4")
+    wide.get_by_role("button", name=re.compile("^Flagged")).click()
+    expect(row(wide, "patient")).to_be_visible()
+    expect(row(wide, "born")).to_be_hidden()
+
+
+def test_the_header_stays_in_view(wide):
+    row(wide, "item44").scroll_into_view_if_needed()
+    for part in (wide.get_by_label("Filter columns"), wide.get_by_role("columnheader", name="Use")):
+        box = part.bounding_box()
+        assert 0 <= box["y"] < 200
+
+
+def test_groups_are_said_by_handles_suggestions_and_words_alike(visit):
+    page = opened(visit, "clinic.csv", clinic())
+    choose(page, "disease", "Protect")
+    answer(page)
+    field, handles = group(page, "age"), page.locator("#setting [role=slider]")
+    expect(handles).to_have_count(0)
+    pressed = page.locator("[data-bins-text][aria-pressed=true]")
+    expect(pressed).to_have_text("Automatic cells")
+    field.fill("30, 60")
+    expect(handles).to_have_count(2)
+    expect(handles.first).to_have_attribute("aria-valuetext", "from 30 on")
+    expect(pressed).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"bin%3Aage=30%2C\+60&"))
+    answer(page)
+    handles.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(field).to_have_value(re.compile("^(31|32), 60$"))
+    expect(page).to_have_url(re.compile("bin%3Aage=3[12]%2C"))
+    page.get_by_role("button", name="10 years").click()
+    expect(field).to_have_value("width:10")
+    expect(handles).to_have_count(8)
+    expect(pressed).to_have_text("10 years")
+    expect(page).to_have_url(re.compile("bin%3Aage=width%3A10"))
+    page.get_by_role("button", name="Quartiles").click()
+    expect(handles).to_have_count(3)
+    expect(page).to_have_url(re.compile("bin%3Aage=quantiles%3A4"))
+    answer(page)
+    page.get_by_role("button", name="Automatic cells").click()
+    expect(field).to_have_value("")
+    expect(page).not_to_have_url(re.compile("bin%3Aage"))
+    answer(page)
+
+
+def test_a_handle_is_dragged(visit):
+    page = opened(visit, "clinic.csv", clinic())
+    choose(page, "disease", "Protect")
+    field = group(page, "age")
+    field.fill("30, 60")
+    handle = page.locator("#setting [role=slider]").first
+    expect(handle).to_be_visible()
+    answer(page)
+    handle.scroll_into_view_if_needed()
+    box = handle.locator("rect").bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.mouse.move(middle[0] + 60, middle[1], steps=5)
+    page.mouse.up()
+    expect(field).to_have_value(re.compile(r"^(3[3-9]|4\d), 60$"))
+    answer(page)
+
+
+def test_groups_of_dates(wide):
+    field = group(wide, "born")
+    wide.get_by_role("button", name="Years").click()
+    expect(field).to_have_value("year")
+    expect(wide).to_have_url(re.compile("bin%3Aborn=year"))
+    field.fill("1950-01-01, 1980-01-01")
+    expect(wide.locator("#setting [role=slider]")).to_have_count(2)
+
+
+def test_an_error_is_at_its_field_and_the_answer_waits(visit):
+    page = opened(visit, "clinic.csv", clinic())
+    choose(page, "disease", "Protect")
+    answer(page)
+    field = group(page, "age")
+    field.fill("60, 30")
+    expect(page.locator('[data-error="bin:age"]')).to_contain_text("increasing")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    waiting = answer(page, "waiting")
+    expect(waiting).to_contain_text("No answer yet")
+    expect(waiting).not_to_contain_text("%")
+    page.reload()
+    expect(page.locator('[data-error="bin:age"]')).to_contain_text("increasing")
+    answer(page, "waiting").get_by_role("link", name="Go there").click()
+    field = page.get_by_label("A new group of age starts at")
+    expect(field).to_be_focused()
+    page.get_by_role("button", name="Put them in order: 30, 60").click()
+    expect(page.locator('[data-error="bin:age"]')).to_be_empty()
+    expect(field).not_to_have_attribute("aria-invalid", "true")
+    answer(page)
+
+
+def test_groups_for_one_number_ask_for_groups_of_the_others(visit):
+    lines = [f"{line},{k % 97 / 7:.3f},{k % 3}" for k, line in enumerate(clinic().splitlines()[1:])]
+    page = opened(visit, "more.csv", "\n".join(["zip,age,disease,weight,parity", *lines]) + "\n")
+    choose(page, "disease", "Protect")
+    answer(page)
+    group(page, "age").fill("30, 60")
+    said = page.locator('[data-error="bin:age"]')
+    expect(said).to_contain_text("'weight' has none")  # few whole numbers need none: parity
+    choose(page, "weight", "Leave out")
+    expect(said).to_be_empty()
+    answer(page)
+
+
+# Bad tables --------------------------------------------------------------------------------------
+
+
+def test_a_column_with_one_value_cannot_be_protected(wide):
+    choose(wide, "ward", "Protect")
+    expect(answer(wide, "waiting")).to_contain_text("the same value in every row")
+    expect(row(wide, "ward").locator(".error")).to_contain_text("Protect another column")
+    choose(wide, "ward", "Leave out")
+    choose(wide, "disease", "Protect")
+    answer(wide)
+    expect(row(wide, "ward").locator(".error")).to_be_empty()
+
+
+def test_all_columns_left_out_says_so(visit):
+    page = opened(visit, "clinic.csv", clinic())
+    choose(page, "disease", "Protect")
+    choose(page, "zip", "Leave out")
+    choose(page, "age", "Leave out")
+    expect(answer(page, "waiting")).to_contain_text("No column is left to publish")
+    page.reload()
+    expect(answer(page, "waiting")).to_contain_text("No column is left to publish")
+
+
+def test_two_tabs_do_not_disturb_each_other(visit, client):
+    address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+    other = visit.context.new_page()
+    visit.go(f"{address}&s=disease&x=zip")
+    visit.go(f"{address}&s=zip&x=disease", other)
+    first, second = answer(visit.page).inner_text(), answer(other).inner_text()
+    assert first != second
+    choose(other, "age", "Publish")
+    answer(other)
+    visit.page.reload()
+    assert answer(visit.page).inner_text() == first
+
+
+def test_an_answer_is_grey_from_the_change_to_the_next_answer(visit, client):
+    address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+    visit.go(f"{address}&s=disease&x=zip")
+    page = visit.page
+    answer(page)
+    held = []
+
+    def hold(route):  # the first question only
+        route.continue_() if held else held.append(route)
+
+    page.route("**/answer?*", hold)
+    with page.expect_request("**/answer?*"):
+        choose(page, "age", "Publish")
+    expect(page.locator("#answer[aria-busy=true]")).to_contain_text("Recomputing")
+    held[0].continue_()
+    answer(page)
+
+
+def test_a_lost_server_is_said_to_be_lost(chromium, tmp_path):
+    server = Server(tmp_path)
+    visit = None
+    try:
+        with server.client() as client:
+            address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+            settled(client, f"{address}&s=disease&x=zip")
+            visit = Visit(chromium, server, client, viewport={"width": 1280, "height": 900})
+            visit.go(f"{address}&s=disease&x=zip")
+            answer(visit.page)
+            server.process.kill()
+            server.process.wait(20)
+            banner = visit.page.get_by_text("The server does not answer")
+            expect(banner).to_be_visible()
+            expect(visit.page.locator("#answer[data-state=stale]")).to_be_visible()
+            choose(visit.page, "age", "Publish")
+            expect(visit.page.locator("#answer[data-state=stale]")).to_contain_text("No connection")
+            expect(visit.page.locator("#answer .btn").first).to_have_css("pointer-events", "none")
+    finally:
+        if visit is not None:
+            visit.close()
+        server.stop()

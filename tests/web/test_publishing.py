@@ -1,0 +1,347 @@
+"""The step Publish: warnings before the draw, the ledger's word, files that can be come back to."""
+
+import html
+import io
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from lowlift.workflow.ledgers import read_ledger
+from web.browsing import Visit
+from web.serving import Server, clinic, settled, token_of, until, upload
+
+TITANIC = "s=survived&x=class&x=sex&x=age&limit=2"
+CLINIC = "s=disease&x=zip&limit=2"
+MERGED = "s=disease&x=zip&x=age&bin:age=width:20&criterion=alip&epsilon=1.5&split=0.4"
+MERGED += "&mechanism=subset-merging&encoding=groups"
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory):
+    return tmp_path_factory.mktemp("ledger") / "ledger.sqlite"
+
+
+@pytest.fixture(scope="module")
+def telling(tmp_path_factory, ledger):
+    """A server that tells a ledger."""
+    running = Server(tmp_path_factory.mktemp("telling"), LOWLIFT_LEDGER=str(ledger))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def teller(telling, ledger):
+    """A session of that server; the ledger is empty at first."""
+    ledger.unlink(missing_ok=True)
+    with telling.client() as client:
+        yield client
+
+
+@pytest.fixture
+def seen(chromium, telling, teller):
+    found = Visit(chromium, telling, teller, viewport={"width": 1280, "height": 900})
+    yield found
+    found.check(r"status of 4\d\d")
+    found.close()
+
+
+def given(client, name="clinic.csv", text=None):
+    """Upload a table and return its id."""
+    answer = upload(client, name, (text or clinic()).encode())
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"].split("table=")[1]
+
+
+def titanic(client):
+    token = token_of(client.get("/").text)
+    return client.post("/demo", data={"token": token}).headers["location"]
+
+
+def post(client, query, **fields):
+    """Send the form; return the page that it leads to, and its address."""
+    page = settled(client, f"/publish?{query}")
+    data = {"token": token_of(page), "setting": query} | fields
+    answer = client.post("/publish", data=data)
+    where = answer.headers.get("location", "")
+    return (settled(client, where) if where else answer.text), where
+
+
+def ask(page, name):
+    return page.locator(f'[data-ask="{name}"]')
+
+
+def ready(page):
+    draw = page.get_by_role("button", name="Draw and write the table")
+    expect(draw).to_be_visible()
+    page.wait_for_load_state()
+    return draw
+
+
+def test_the_safe_choice_is_made_and_another_takes_a_step(visit, client):
+    """One person of a kind: exact numbers in the codebook would give the count away."""
+    visit.go(titanic(client).replace("/columns", "/publish"))
+    page, draw = visit.page, ready(visit.page)
+    codebook = ask(page, "codebook")
+    expect(codebook).to_have_class(re.compile(r"\bdone\b"))
+    expect(codebook.get_by_label("Round the codebook to whole percents")).to_be_checked()
+    codebook.get_by_label("Hand it out exactly").check()
+    expect(codebook).not_to_have_class(re.compile(r"\bdone\b"))
+    codebook.get_by_label("Round the codebook to whole percents").check()
+    draw.click()
+    expect(page.get_by_text("Written and verified")).to_be_visible()
+    identity = page.url.rsplit("/", 1)[1]
+    book = client.get(f"/download/{identity}/codebook").json()
+    ends = [end for output in book["outputs"] for pair in output["p_x_given_y"] for end in pair]
+    assert all(round(end * 100) == pytest.approx(end * 100) for end in ends)
+
+
+def test_a_codebook_that_is_kept_back_is_among_the_files_to_keep(client):
+    query = titanic(client).partition("?")[2]
+    page, where = post(client, query, codebook="withheld")
+    assert "Written and verified" in page
+    identity = where.rsplit("/", 1)[1]
+    out, keep = (
+        zipfile.ZipFile(io.BytesIO(client.get(f"/download/{identity}/{name}").content)).namelist()
+        for name in ("out", "keep")
+    )
+    assert out == ["titanic-safe.csv", "titanic-safe.public.html"]
+    assert "titanic-safe.codebook.json" in keep
+
+
+def test_a_column_that_identifies_people_is_asked_for(client, visit):
+    rows = "\n".join(f"p{k},{'ab'[k % 2]},{'xy'[k % 3 == 0]}" for k in range(400))
+    key = given(client, "people.csv", f"name,ward,ill\n{rows}\n")
+    query = f"table={key}&s=ill&x=name&x=ward&limit=3"
+    page, where = post(client, query)
+    assert where == ""
+    assert "decide that first" in page
+    visit.go(f"/publish?{query}")
+    draw = ready(visit.page)
+    draw.click()  # the box is required: nothing is sent
+    expect(visit.page).to_have_url(re.compile("/publish"))
+    expect(ask(visit.page, "caution:0")).to_contain_text("identifies people")
+
+
+def test_the_zip_has_the_files_and_the_link_works_again_and_in_a_second_tab(visit, client):
+    visit.go(f"/publish?table={given(client)}&{CLINIC}")
+    page = visit.page
+    ready(page).click()
+    expect(page.get_by_text("Written and verified")).to_be_visible()
+    address = page.locator(".copy code").first.inner_text()
+    assert address == page.url
+    page.reload()
+    expect(page.get_by_text("Written and verified")).to_be_visible()
+    second = visit.context.new_page()
+    second.goto(address)
+    expect(second.get_by_text("Written and verified")).to_be_visible()
+    for group, names in (("out", ("table", "codebook", "public-report")),
+                         ("keep", ("report", "release", "receipt"))):  # fmt: skip
+        with second.expect_download() as waiting:
+            second.locator(f'a[href$="/{group}"]').click()
+        with zipfile.ZipFile(waiting.value.path()) as archive:
+            assert archive.testzip() is None
+            found = {name: archive.read(name) for name in archive.namelist()}
+        identity = address.rsplit("/", 1)[1]
+        alone = [client.get(f"/download/{identity}/{name}") for name in names]
+        assert sorted(found.values()) == sorted(answer.content for answer in alone)
+    with second.expect_download() as waiting:
+        second.get_by_role("link", name="clinic-safe.csv").click()
+    assert waiting.value.suggested_filename == "clinic-safe.csv"
+
+
+def test_what_was_written_is_shown(visit, client):
+    visit.go(f"/publish?table={given(client)}&{CLINIC}")
+    ready(visit.page).click()
+    pane = visit.page.get_by_role("region", name="clinic-safe.csv, some rows")
+    expect(pane.locator("tbody tr")).to_have_count(8)
+    expect(pane.locator("thead")).to_contain_text("zip")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        CLINIC,
+        MERGED,
+        "s=disease&x=zip&x=age&limit=3&weight:age=more",
+        "s=disease&x=zip&limit=4&audience=population&confidence=0.9",
+    ],
+)
+def test_the_command_repeats_it(client, tmp_path, query):
+    query = f"table={given(client)}&{query}"
+    page, where = post(client, query, to="the institute")
+    assert "Written and verified" in page, page
+    code = re.findall(r'<div class="copy"><code>(.*?)</code>', page, re.DOTALL)[1]
+    words = shlex.split(html.unescape(code).replace("\\\n", " "))
+    assert words[0] == "lowlift"
+    (tmp_path / "clinic.csv").write_text(clinic())
+    command = [sys.executable, "-m", "lowlift._cli", *words[1:]]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    identity = where.rsplit("/", 1)[1]
+    mine = client.get(f"/download/{identity}/release").json()
+    again = json.loads((tmp_path / "clinic-safe.release.json").read_text())
+    assert again["criterion"] == mine["criterion"]
+    assert again["joint"]["x_labels"] == mine["joint"]["x_labels"]
+
+
+def test_a_double_click_writes_once(seen, teller, ledger):
+    seen.go(f"/publish?table={given(teller)}&{CLINIC}")
+    ready(seen.page).dblclick()
+    expect(seen.page.get_by_text("Written and verified")).to_be_visible()
+    assert [entry.state for entry in read_ledger(ledger)] == ["published"]
+
+
+def test_two_forms_at_the_same_time_write_once(teller, ledger):
+    query = f"table={given(teller)}&{CLINIC}"
+    data = {"token": token_of(settled(teller, f"/publish?{query}")), "setting": query}
+    places = []
+
+    def send():
+        answer = teller.post("/publish", data=data)
+        places.append(answer.headers.get("location", answer.text))
+
+    both = [threading.Thread(target=send) for _ in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert len(set(places)) == 1, places
+    assert "Written and verified" in settled(teller, places[0])
+    assert [entry.state for entry in read_ledger(ledger)] == ["published"]
+
+
+def test_the_recipient_goes_to_the_ledger_and_the_report(teller, ledger):
+    page, where = post(teller, f"table={given(teller)}&{CLINIC}", to="Ministry of Health")
+    assert "clinic-safe.csv, for Ministry of Health" in page
+    assert [entry.recipient for entry in read_ledger(ledger)] == ["Ministry of Health"]
+    identity = where.rsplit("/", 1)[1]
+    report = teller.get(f"/download/{identity}/report").text
+    assert "<dt>Recipient</dt><dd>Ministry of Health</dd>" in report
+    public = teller.get(f"/download/{identity}/public-report").text
+    assert "Ministry" not in public
+
+
+def test_what_breaks_the_limit_together_is_refused_before_the_draw(seen, teller, ledger):
+    key = given(teller)
+    page, _ = post(teller, f"table={key}&{CLINIC}", to="the ministry")
+    assert "Written and verified" in page
+    tight = f"table={key}&s=disease&x=zip&limit=1.2"
+    seen.go(f"/publish?{tight}&to=the+ministry")
+    page = seen.page
+    ledgers = ask(page, "ledger")
+    expect(ledgers).to_contain_text("The ministry already has a table of these people")
+    expect(ledgers).to_contain_text("Together")
+    expect(ledgers).to_contain_text("2 times")
+    expect(ledgers).to_contain_text("lowlift ledger withdraw")
+    expect(page.locator('#answer[data-state="cannot"]')).to_contain_text("Goes beyond your limit")
+    expect(page.get_by_role("button", name="Draw and write the table")).to_have_count(0)
+    # Another recipient holds nothing: the answer is the setting's own again.
+    page.get_by_label("Recipient").fill("the institute")
+    page.get_by_label("Recipient").press("Tab")
+    expect(page.locator('#answer[data-state="useful"]')).to_be_visible()
+    expect(page.get_by_role("button", name="Draw and write the table")).to_be_visible()
+    expect(page).to_have_url(re.compile("to=the\\+institute"))
+    # The form alone cannot go round it.
+    answer, where = post(teller, tight, to="the ministry", again="yes")
+    assert (where, "nothing was written" in answer) == ("", True)
+    assert len(read_ledger(ledger)) == 1
+
+
+def test_a_release_that_is_gone_is_given_back(chromium, tmp_path):
+    """The files of a session vanish with the server; the ledger stays."""
+    ledger, variables = tmp_path / "ledger.sqlite", {}
+    variables["LOWLIFT_LEDGER"] = str(ledger)
+    first = Server(tmp_path, **variables)
+    try:
+        with first.client() as client:
+            page, where = post(client, f"table={given(client)}&s=disease&x=zip&limit=1.3")
+            assert "Written and verified" in page
+            identity = where.rsplit("/", 1)[1]
+            release = client.get(f"/download/{identity}/release").content
+            assert "clinic-safe.release.json" in page
+            assert "--earlier" in page
+    finally:
+        first.stop()
+    again = Server(tmp_path, **variables)
+    try:
+        with again.client() as client:
+            visit = Visit(chromium, again, client)
+            query = f"table={given(client)}&s=disease&x=zip&criterion=max-lift&epsilon=2"
+            visit.go(f"/publish?{query}")
+            page, ledgers = visit.page, ask(visit.page, "ledger")
+            expect(ledgers).to_contain_text("release is missing")
+            expect(ledgers.get_by_label("Do not publish yet")).to_be_checked()
+            expect(page.locator('#answer[data-state="waiting"]')).to_contain_text("Cannot be told")
+            expect(page.get_by_role("button", name="Draw and write")).to_be_disabled()
+            ledgers.get_by_label("Publish although nobody can tell").check()
+            expect(page.get_by_role("button", name="Draw and write")).to_be_enabled()
+            ledgers.get_by_label("Do not publish yet").check()
+            expect(page.get_by_role("button", name="Draw and write")).to_be_disabled()
+            _, where = post(client, query)
+            assert where == ""
+            file = {"name": "clinic-safe.release.json", "mimeType": "application/json"}
+            page.get_by_label("Release file of an earlier table").set_input_files(
+                {**file, "buffer": release}
+            )
+            page.get_by_role("button", name="Give it back").click()
+            expect(ask(page, "ledger")).to_contain_text("Together they keep your limit")
+            ready(page).click()
+            expect(page.get_by_text("Written and verified")).to_be_visible()
+            states = [(entry.state, entry.is_unaudited) for entry in read_ledger(ledger)]
+            assert states == [("published", False), ("published", False)]
+            visit.check()
+            visit.close()
+    finally:
+        again.stop()
+
+
+def test_what_is_no_release_is_not_taken(server, client):
+    token = token_of(client.get("/").text)
+    for name, content in (("a.json", b"{}"), ("a.csv", b"a,b\n1,2\n"), ("a.json", b"\0")):
+        answer = client.post("/earlier", data={"token": token}, files={"file": (name, content)})
+        assert answer.status_code == 422
+        assert "Traceback" not in answer.text
+    answer = client.post("/earlier", data={"token": "x"}, files={"file": ("a.json", b"{}")})
+    assert answer.status_code == 403
+    with server.visitor() as stranger:
+        answer = stranger.post("/earlier", files={"file": ("a.json", b"{}")})
+    assert answer.status_code == 401
+
+
+@pytest.mark.second_lane
+def test_a_server_killed_while_it_writes_leaves_nothing_that_looks_whole(tmp_path):
+    """A retry is the first publication: the ledger counts one."""
+    ledger = tmp_path / "ledger.sqlite"
+    table = tmp_path / "many.csv"
+    header, *rows = clinic(4000).splitlines()
+    table.write_text("\n".join([header, *(rows * 150)]) + "\n")
+    query = "table=given&s=disease&x=zip&limit=2"
+    first = Server(tmp_path, str(table), LOWLIFT_LEDGER=str(ledger))
+    with first.client() as client:
+        data = {"token": token_of(settled(client, f"/publish?{query}")), "setting": query}
+        client.post("/publish", data=data)
+        until(lambda: [path for path in first.files() if "many-safe" in path.name])
+        first.process.send_signal(signal.SIGKILL)
+        first.process.wait(30)
+    receipts = [path for path in first.files() if path.name == "many-safe.receipt.json"]
+    assert receipts == []
+    first.stop()
+    again = Server(tmp_path, str(table), LOWLIFT_LEDGER=str(ledger))
+    try:
+        with again.client() as client:
+            page, _ = post(client, query)
+            assert "Written and verified" in page, page
+    finally:
+        again.stop()
+    held = [entry for entry in read_ledger(ledger) if entry.is_held or entry.state == "published"]
+    assert len(held) == 1
+    assert Path(table).exists()

@@ -1,0 +1,109 @@
+"""The command that repeats a publication: the command line reads it back as what was asked."""
+
+import json
+import shlex
+from fractions import Fraction
+
+import pytest
+
+import lowlift as ll
+from lowlift.tables.bins import as_bins, bins_text
+from lowlift.workflow.repeating import bound_options, sanitize_command, verify_command
+from people import write_people
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,18,30.5",
+        "width:10",
+        "width:0.25",
+        "each",
+        "quantiles:4",
+        "month",
+        "2024-01-01,2024-07-01",
+    ],
+)
+def test_bins_are_written_as_they_are_read(text):
+    bins = as_bins("age", text)
+    assert as_bins("age", bins_text(bins)) == bins
+
+
+def test_weeks_are_a_width():
+    from lowlift.tables.date_bins import Days
+
+    assert bins_text(Days(7)) == "width:7"
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        ll.LIP.at_most(2),
+        ll.LIP.at_most(Fraction("1.5")),
+        ll.LIP(0.4321),
+        ll.ALIP(0.5, 1.25),
+        ll.LDP(1.1),
+        ll.MaxLift(0.7),
+        ll.L1Lift(float("inf"), 0.3),
+        ll.Chi2Lift(0.5, 0.4),
+        ll.AlphaLift(2, 0.5, 0.2),
+        ll.Population(ll.LIP.at_most(3), 0.9),
+        ll.AtMost({"asthma": 0.5}, 2.0),
+    ],
+)
+def test_the_bound_is_the_same_bound(criterion, lowlift, tmp_path):
+    """The command writes the bound in options that the command line reads as this very bound."""
+    write_people(tmp_path / "people.csv")
+    options = bound_options(criterion, ["disease"])
+    ran = lowlift("audit", "people.csv", "-s", "disease", "-x", "ward", *options, "--json")
+    assert ran.code in {0, 1}, ran.err
+    assert json.loads(ran.out)["criterion"] == str(criterion)
+
+
+def test_factors_are_said_as_factors():
+    assert bound_options(ll.LIP.at_most(Fraction("1.5")), ["s"]) == ["--at-most", "1.5"]
+    assert bound_options(ll.Population(ll.LIP.at_most(2), 0.95), ["s"]) == [
+        *("--at-most", "2", "--for", "population")
+    ]
+
+
+def command_of(safe, *files, **options):
+    return sanitize_command(safe.design.asked, safe.release.criterion, *files, **options)
+
+
+def test_what_is_published_from_python_is_repeated_by_a_command(lowlift, tmp_path):
+    import pandas as pd
+
+    table = pd.read_csv(write_people(tmp_path / "people.csv"))
+    safe = ll.sanitize(table, sensitive="disease", released=["ward"], criterion=ll.LIP.at_most(2))
+    command = command_of(safe, "people.csv", "our safe.csv", encoding="values", round_to=0.01)
+    name, *arguments = shlex.split(command.replace("\\\n", " "))
+    assert name == "lowlift"
+    ran = lowlift(*arguments)
+    assert ran.code == 0, ran.err
+    again = ll.Release.from_json(tmp_path / "our safe.release.json")
+    assert again.fingerprint == safe.release.fingerprint
+    assert again.criterion == safe.release.criterion
+    name, *arguments = shlex.split(
+        verify_command("our safe.csv", "people.csv").replace("\\\n", " ")
+    )
+    assert lowlift(*arguments).code == 0
+
+
+def test_rows_are_repeated_with_their_cells_and_weights(lowlift, tmp_path):
+    import pandas as pd
+
+    table = pd.read_csv(write_people(tmp_path / "people.csv"))
+    safe = ll.sanitize(
+        *(table,),
+        sensitive="disease",
+        released=["ward", "year"],
+        criterion=ll.LIP.at_most(2),
+        cells=6,
+        min_rows=10,
+        weights={"year": 2.0},
+    )
+    command = command_of(safe, "people.csv", "rows.csv")
+    assert "--cells 6 --min-rows 10 --weight year=2" in command
+    ran = lowlift(*shlex.split(command.replace("\\\n", " "))[1:])
+    assert ran.code == 0, ran.err
