@@ -299,7 +299,7 @@ def test_on_a_phone_either_side_of_the_rows_is_shown(phone, zips):
     after = page.locator("#rows-part td.a").first
     expect(after).to_be_visible()
     expect(page.locator("#rows-part td.b").first).to_be_hidden()
-    page.get_by_text("Before", exact=True).click()
+    page.get_by_role("radio", name="Before").check()
     expect(page.locator("#rows-part td.b").first).to_be_visible()
     expect(after).to_be_hidden()
     expect(page.locator("#answer:not([aria-busy])")).to_have_count(1)
@@ -365,6 +365,6 @@ def test_the_charts_follow_the_theme(chromium, server, client, zips):
 def test_looser_limits_keep_no_less(visit, zips):
     visit.go(zips)
     kept = [
-        float(text.strip("<>%")) for text in chart(visit.page).locator(".val").all_inner_texts()
+        float(text.strip("<>%")) for text in chart(visit.page).locator(".val").all_text_contents()
     ]
     assert kept == sorted(kept)

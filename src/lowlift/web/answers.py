@@ -91,11 +91,16 @@ async def panel(session: Session, place: Place, patience: float = PATIENCE) -> s
         title = "Searching" if found.steps else "Working"
         again = f"/answer?{place.query}&step={place.step}"
         part = working(session, found, title, again, "#answer")
-        first = next((step for step in found.steps if isinstance(step, work.Answer)), None)
+        first = first_answer(found)
         if first is not None:  # it holds as well; what is searched for keeps more
             return ready(session, place, first, part)
         return show("answer/working.html", place=place, working=part)
     return show("answer/problem.html", place=place, message=found)
+
+
+def first_answer(job: Job) -> work.Answer | None:
+    """Return the answer that a job gave before its search, if it did."""
+    return next((step for step in job.steps if isinstance(step, work.Answer)), None)
 
 
 def ready(session: Session, place: Place, found: work.Answer, searching: str = "") -> str:
