@@ -97,7 +97,10 @@ def outcome_of(
     why = _why(encoded, audit) if state == EMPTY else ""
     most = proven_most(encoded)
     sentence = f"{capital(promise)}."
-    beliefs = tuple(_named(belief, sensitive) for belief in beliefs_of(audit))
+    beliefs = tuple(
+        _named(belief, sensitive)._replace(is_kept=belief.is_kept and state != CANNOT)
+        for belief in beliefs_of(audit)
+    )
     return Outcome(state, sentence, why, _numbers(encoded), share, most, beliefs)
 
 

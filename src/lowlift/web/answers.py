@@ -3,13 +3,14 @@
 from typing import Any
 
 from lowlift.errors import InvalidInput, LowliftError
+from lowlift.report.outcome import USEFUL
 from lowlift.web import work
 from lowlift.web.frame import Place
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_SECONDS, Setting
-from lowlift.web.trade import LIMITS, ways
+from lowlift.web.trade import ways
 from lowlift.web.words import message_of
 from lowlift.workflow.overview import Overview
 from lowlift.workflow.stops import Stop
@@ -90,24 +91,30 @@ async def panel(session: Session, place: Place, patience: float = PATIENCE) -> s
         title = "Searching" if found.steps else "Working"
         again = f"/answer?{place.query}&step={place.step}"
         part = working(session, found, title, again, "#answer")
-        first = next((step for step in found.steps if isinstance(step, work.Answer)), None)
+        first = first_answer(found)
         if first is not None:  # it holds as well; what is searched for keeps more
             return ready(session, place, first, part)
         return show("answer/working.html", place=place, working=part)
     return show("answer/problem.html", place=place, message=found)
 
 
+def first_answer(job: Job) -> work.Answer | None:
+    """Return the answer that a job gave before its search, if it did."""
+    return next((step for step in job.steps if isinstance(step, work.Answer)), None)
+
+
 def ready(session: Session, place: Place, found: work.Answer, searching: str = "") -> str:
     """Return the answer as the panel shows it; `searching` follows the search for a better one."""
     longer = place.setting.seconds * 3
+    points = trade_points(session, place.setting)
     return show(
         "answer/ready.html",
         place=place,
         found=found,
         searching=searching,
         longer=longer if longer <= MOST_SECONDS else 0,
-        ways=ways(place, found.state, trade_points(session, place.setting)),
-        limits=LIMITS,
+        ways=ways(place, found.state, points),
+        is_pending=found.state != USEFUL and found.design is not None and not points,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
-from lowlift.web.answers import progress_of
+from lowlift.web.answers import first_answer, progress_of
 from lowlift.web.jobs import Job
 from lowlift.web.pages import one_line, show
 from lowlift.web.visitors import InSession, Token, check_token
@@ -33,8 +33,11 @@ async def compiling(session: InSession) -> Response:
 
 async def _stream(job: Job) -> AsyncIterator[str]:
     job.listeners += 1
+    has_first = first_answer(job) is not None
     try:
         while job.is_running:
+            if not has_first and first_answer(job) is not None:
+                break  # the page asks again, and shows it beside the search
             yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
             await job.change(_HEARTBEAT)
             await asyncio.sleep(_PAUSE)

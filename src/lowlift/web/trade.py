@@ -1,6 +1,7 @@
 """The trade-off as a chart whose points are links, and what to do about an answer that is poor."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from lowlift.criteria import Criterion
@@ -55,13 +56,10 @@ def chart_of(place: Place, points: Sequence[Stop], now: Stop | None) -> Chart:
         known[now.limit] = now
     every = sorted({*(NATS if setting.criterion else LIMITS), setting.budget})
     step = (_RIGHT - _LEFT) / len(every)
-    marks, zone = [], 0.0
-    for k, budget in enumerate(every):
-        x = _LEFT + step * (k + 0.5)
-        point = known.get(budget)
-        marks.append(_mark(place, x, budget, point))
-        if point is not None and point.state == CANNOT:
-            zone = x + step / 2
+    places = [round(_LEFT + step * (k + 0.5), 1) for k in range(len(every))]
+    marks = [_mark(place, x, b, known.get(b)) for x, b in zip(places, every, strict=True)]
+    first = list(takewhile(lambda mark: mark.kind == "none", marks))  # too strict a limit
+    zone = round(first[-1].x + step / 2, 1) if first else 0.0
     lines = [
         (mark.x, mark.y, known[budget].most)
         for mark, budget in zip(marks, every, strict=True)
@@ -83,7 +81,7 @@ def _mark(place: Place, x: float, budget: float, point: Stop | None) -> Mark:
     kind = {USEFUL: "", EMPTY: "weak", CANNOT: "none"}[point.state]
     words = f"{what}: keeps {kept}" if kept else f"{what}: cannot be promised"
     y = _BOTTOM if point.state == CANNOT else _height(point.share)
-    return Mark(round(x, 1), y, name, kept, kind, words, address, is_current)
+    return Mark(x, y, name, kept, kind, words, address, is_current)
 
 
 def _height(share: float) -> float:
@@ -96,12 +94,13 @@ class Way(NamedTuple):
     words: str
     address: str
     kept: str = ""
-    #: The limit that it sets; the page looks up what that keeps once the chart is drawn.
-    limit: str = ""
 
 
 def ways(place: Place, state: str, points: Sequence[Stop]) -> list[Way]:
-    """Return what would make an answer possible or useful; nothing for a useful one."""
+    """Return what would make an answer possible or useful; nothing for a useful one.
+
+    Looser limits are among them once it is known what they keep.
+    """
     setting = place.setting
     if state == USEFUL:
         return []
@@ -115,11 +114,11 @@ def ways(place: Place, state: str, points: Sequence[Stop]) -> list[Way]:
     known = {point.limit: point for point in points}
     looser = [b for b in (NATS if setting.criterion else LIMITS) if b > setting.budget]
     useful = [b for b in looser if b in known and known[b].state == USEFUL]
-    for budget in useful[:2] or looser[:1]:
+    for budget in useful[:2]:
         name = f"{shortest(budget)} nats" if setting.criterion else f"{shortest(budget)} times"
-        kept = f"keeps {whole_percent(known[budget].share)}" if budget in known else ""
+        kept = f"keeps {whole_percent(known[budget].share)}"
         there = Place("protection", setting.at(budget), place.pinned)
-        found.append(Way(f"Allow {name}", there.address(), kept, shortest(budget)))
+        found.append(Way(f"Allow {name}", there.address(), kept))
     if setting.audience == "population":
         found.append(Way("The rows are everybody", place.address("protection", audience="table")))
     if len(setting.released) > 1:

@@ -52,12 +52,14 @@
     if (normal.length) normal[0].dispatchEvent(new Event("change", { bubbles: true }));
   });
 
-  // What a change would keep is known with the chart.
+  // Which limits would help is known with the chart: the answer is asked for once more.
   document.addEventListener("htmx:afterSwap", () => {
-    document.querySelectorAll(".ways a[data-limit]").forEach((way) => {
-      const point = document.querySelector(`.trade a[data-limit="${CSS.escape(way.dataset.limit)}"]`);
-      if (point && point.dataset.kept) way.lastElementChild.textContent = `keeps ${point.dataset.kept}`;
-    });
+    const chart = document.getElementById("trade-part");
+    const isDrawn = chart.querySelector(".curve") && !chart.querySelector("[data-events]");
+    const ways = document.querySelector("#answer:not([aria-busy]) .ways[data-pending]");
+    if (!isDrawn || !ways) return;
+    ways.removeAttribute("data-pending");
+    htmx.trigger(form, "settled");
   });
 
   criterion.dataset.before = criterion.value;
