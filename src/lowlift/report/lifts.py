@@ -22,11 +22,13 @@ def riskiest(
     names: tuple[tuple[str, ...], tuple[str, ...]],
     *,
     is_judged: bool = True,
+    what: str = "value",
 ) -> Table:
     """Return the values of X with the highest and lowest lifts, and what became of them.
 
     `raw` is the audit of publishing X as it is, `published` that of what is published instead, with
     the `names` of the values of X and of its outputs. `is_judged`: there is one bound to judge by.
+    `what` each of them is.
     """
     order = raw.most_extreme(_RISKIEST)
     s_labels = [cell(shown(label)) for label in raw.joint.s_labels]
@@ -45,13 +47,13 @@ def riskiest(
         if published is not None:
             row += _became(published, x, names[1])
         rows.append(tuple(row))
-    head = ["value", "share", "raises most", "lowers most"]
+    head = [what, "share", "raises most", "lowers most"]
     if is_judged:
         head.append("allowed as it is")
     if published is not None:
         head += ["published as", "then at most", "then at least"]
     numeric = (1, 6, 7) if published is not None else (1,)
-    caption = f"The highest and lowest lifts: {len(rows)} of {counted(raw.joint.n_x, 'value')}"
+    caption = f"The highest and lowest lifts: {len(rows)} of {counted(raw.joint.n_x, what)}"
     caption += "." if published is None else ", and what became of them."
     return Table(caption, tuple(head), tuple(rows), numeric, raw.joint.n_x - len(rows))
 
