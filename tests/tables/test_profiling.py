@@ -5,6 +5,7 @@ import logging
 import math
 import random
 from collections import Counter
+from datetime import date
 from fractions import Fraction
 
 import duckdb
@@ -18,6 +19,7 @@ from lowlift._cli.app import app
 from lowlift.errors import InvalidInput
 from lowlift.tables import open_table
 from lowlift.workflow import profile_columns, publishable
+from lowlift.workflow.overview import histogram_of, overview_of
 
 ROWS = 400
 
@@ -339,3 +341,63 @@ def test_few_values_of_numbers_are_found_on_every_engine(store):
         assert sorted(look.values("b", 9)) == [0.5, 1.0]
         assert [float(value) for value in look.values("c", 9)] == [0.1]
         assert len(look.values("a", 1)) == 1
+
+
+# Before S is chosen ------------------------------------------------------------------------------
+
+
+def test_an_overview_shows_values_and_ranges_on_every_engine(table):
+    found = overview_of(table[0], engine=table[1])
+    assert found.rows == ROWS
+    assert list(found.kinds) == list(people())
+    assert found.publishable == tuple(
+        name for name in people() if name not in {"id", "name", "says"}
+    )
+    data = {name: values for name, (_, values) in people().items()}
+    assert set(found.examples["ill"]) == {"no", "mild", "grave"}
+    assert found.examples["ill"][0] == "no"  # most frequent first
+    assert set(found.examples["wing"]) == {"97", "98", "99", "100"}
+    assert set(found.examples["is ill"]) == {"yes", "no"}
+    low, middle, high = found.ranges["score"]
+    assert (low, high) == (min(data["score"]), max(data["score"]))
+    assert middle == sorted(data["score"])[ROWS // 2 - 1]
+    days = sorted((date.fromisoformat(text) - date(1970, 1, 1)).days for text in data["born"])
+    assert found.ranges["born"][::2] == (days[0], days[-1])
+    assert found.single == {"code": "each", "wing": "each"}
+    assert "mild" not in repr(found)  # values are for the page, not for logs
+
+
+@pytest.mark.parametrize(
+    ("name", "width"), [("wing", 1), ("score", None), ("id", None), ("born", None)]
+)
+def test_a_histogram_counts_every_row_on_every_engine(table, name, width):
+    found = histogram_of(table[0], name, engine=table[1])
+    values = [value for value in people()[name][1] if value is not None]
+    if name == "born":
+        values = [(date.fromisoformat(text) - date(1970, 1, 1)).days for text in values]
+    assert width is None or found.step == width
+    size = len(found.counts)
+    edges = found.start + found.step * np.arange(size + 1)
+    assert found.counts == tuple(np.histogram(values, edges)[0])
+    assert (sum(found.counts), found.missing) == (len(values), ROWS - len(values))
+    assert found.counts[0] > 0
+    assert found.counts[-1] > 0
+    ordered = sorted(values)
+    wanted = {float(ordered[math.ceil(k * len(values) / 4) - 1]) for k in (1, 2, 3)}
+    assert set(found.quartiles) == wanted
+
+
+@pytest.mark.parametrize("name", ["ill", "is ill", "nowhere"])
+def test_only_numbers_and_dates_have_a_histogram(table, name):
+    with pytest.raises(InvalidInput):
+        histogram_of(table[0], name, engine=table[1])
+
+
+def test_columns_can_be_measured_alone(table):
+    whole = by(profile_columns(table[0], "ill", engine=table[1]))
+    alone = profile_columns(table[0], "ill", engine=table[1], is_alone=True)
+    for name, column in by(alone).items():
+        assert column.on_top is None
+        assert (column.lift_low, column.lift_high) == (whole[name].lift_low, whole[name].lift_high)
+        assert column.flags == whole[name].flags
+    assert alone.explained is None

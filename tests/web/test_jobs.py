@@ -222,6 +222,7 @@ def test_tables_are_read_while_the_solvers_compile(chromium, tmp_path):
             assert "compiled once per machine" in first
             visit = Visit(chromium, server, client, viewport={"width": 390, "height": 844})
             visit.go(chosen)
+            visit.page.locator("#answer .bar").click()
             progress = visit.page.locator("#answer .working")
             expect(progress).to_contain_text("compiled once per machine")
             expect(progress.get_by_role("progressbar", name="Solvers compiled")).to_be_visible()

@@ -49,7 +49,7 @@ class Setting:
 
     table: str = ""
     sensitive: tuple[str, ...] = ()
-    #: Empty: all columns but the sensitive ones and identifiers (see `with_released`).
+    #: Empty: all columns but the sensitive ones and identifiers (see `on`).
     released: tuple[str, ...] = ()
     #: Bins as texts of the grammar of ``--bin``, by column.
     bins: tuple[tuple[str, str], ...] = ()

@@ -97,9 +97,9 @@ async def trade(place: InPlace, session: InSession) -> Response:
     overview = await overview_of(session, setting.table)
     if isinstance(overview, Job):
         return HTMLResponse(working(session, overview, "Reading the table", "", can_end=False))
-    setting = setting.with_released(overview.publishable)
-    given = table.source, table.engine, setting.asked(), found.design, setting, bounds_of(setting)
-    job = session.job(trade_key(session, setting), work.trade, *given)
+    setting = setting.on(overview)
+    asked = table.source, table.engine, setting.asked(), found.design, setting, bounds_of(setting)
+    job = session.job(trade_key(session, setting), work.trade, *asked)
     part = ""
     if not await job.wait(PATIENCE):
         again = f"/trade?{place.query}&step=protection"
