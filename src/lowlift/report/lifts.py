@@ -7,6 +7,8 @@ from lowlift._wording import cell, counted, percent, shown, times
 from lowlift.figures.page import Table
 
 _RISKIEST, _OUTPUTS = 12, 3
+#: Cells, whose names are long.
+_CELLS = 6
 
 
 def output_names(audit: Audit, texts: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -30,7 +32,7 @@ def riskiest(
     the `names` of the values of X and of its outputs. `is_judged`: there is one bound to judge by.
     `what` each of them is.
     """
-    order = raw.most_extreme(_RISKIEST)
+    order = raw.most_extreme(_CELLS if what == "cell" else _RISKIEST)
     s_labels = [cell(shown(label)) for label in raw.joint.s_labels]
     rows = []
     for x in order:

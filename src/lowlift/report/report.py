@@ -33,6 +33,7 @@ from lowlift.measures import bayes_vulnerability
 from lowlift.report import headings, lifts, limits, outputs, rows, tradeoffs
 from lowlift.report.beliefs import Belief, beliefs_of, worst_first
 from lowlift.report.notions import notions
+from lowlift.report.outcome import named
 from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
 from lowlift.report.reading import columns_read
@@ -260,7 +261,10 @@ class Report:
     @cached_property
     def beliefs(self) -> tuple[Belief, ...]:
         """What others can believe of one person, those that can grow most first."""
-        return () if self.is_curve else tuple(worst_first(beliefs_of(self.subject)))
+        if self.is_curve:
+            return ()
+        names = tuple(one.name for one in self.origin.sensitive) if self.origin else ("S",)
+        return tuple(worst_first([named(one, names) for one in beliefs_of(self.subject)]))
 
     @cached_property
     def columns_read(self) -> Table | None:
