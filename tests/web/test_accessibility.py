@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from web.browsing import Visit, advanced, answer, choose, payload, upload_file
-from web.serving import clinic, settled, token_of, upload
+from web.serving import clinic, register, settled, token_of, upload
 
 SIZES = {"wide": (1280, 900), "phone": (390, 844)}
 THEMES = ("light", "dark")
@@ -108,12 +108,36 @@ def test_columns_before_choosing(seen, table):
     assert_fine(seen, "columns")
 
 
+def test_groups_of_a_column(seen, table):
+    seen.go(f"{table}&s=disease&x=zip&x=age&bin:age=30,60")
+    seen.page.get_by_role("slider").first.wait_for(state="attached")
+    shown_answer(seen.page)
+    assert_fine(seen, "groups")
+
+
+def test_an_error_at_its_field(seen, table):
+    seen.go(f"{table}&s=disease&x=zip&x=age&bin:age=60,30")
+    expect(seen.page.get_by_role("button", name="Put them in order")).to_be_visible()
+    assert_fine(seen, "field-error")
+
+
+def test_many_columns(seen, member):
+    address = upload(member, "register.csv", register().encode()).headers["location"]
+    seen.go(f"{address}&s=disease")
+    expect(seen.page.locator("#tells-20 svg")).to_be_visible()
+    shown_answer(seen.page)
+    assert_fine(seen, "many-columns")
+
+
 @pytest.mark.parametrize("step", ["columns", "protection", "publish"])
 def test_steps(seen, table, step):
     seen.go(f"{table}&{CHOSEN}".replace("columns", step))
     shown_answer(seen.page)
     if step == "publish":
         expect(seen.page.get_by_role("button", name="Draw and write the table")).to_be_visible()
+    if step == "protection":
+        seen.page.locator("#rows-part table").wait_for(state="attached")
+        seen.page.locator("#trade-part .curve").wait_for(state="attached")
     assert_fine(seen, step)
 
 
@@ -151,7 +175,7 @@ def test_compare(seen, table):
     seen.go(
         f"/compare?setting={setting}&setting={setting}%26limit%3D3&setting={setting}%26limit%3D4"
     )
-    expect(seen.page.get_by_text("of the information kept")).to_have_count(3)
+    expect(seen.page.locator("#cmp .state.useful")).to_have_count(3)
     assert_fine(seen, "compare")
 
 
@@ -253,7 +277,8 @@ def test_what_changes_is_announced(visit):
     expect(page.get_by_role("form", name="Setting")).to_be_visible()
     choose(page, "disease", "Protect")
     expect(said).to_have_text("Holds, and is useful")
-    page.get_by_label("Bins of age").fill("9,3")
+    page.get_by_role("button", name="Group the values of age").click()
+    page.get_by_label("A new group of age starts at").fill("9,3")
     expect(said).to_have_text("No answer yet")
 
 

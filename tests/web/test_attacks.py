@@ -116,7 +116,7 @@ def test_moving_sliders_loses_no_publication(client):
     identity, _ = publish(client, [("table", key), *COLUMNS, ("epsilon", "1")])
     for step in range(18):
         query = [("table", key), *COLUMNS, ("epsilon", f"{1 + step / 20:.2f}")]
-        for path in ("/answer", "/pictures", "/curve"):
+        for path in ("/answer", "/rows", "/trade"):
             part(client, path, query)
     assert client.get(f"/download/{identity}/table").status_code == 200
 
@@ -145,8 +145,9 @@ def test_no_character_of_a_value_is_logged_and_none_breaks_a_picture(server, cli
     places, diseases = ("天", "地\x01", "c"), ("流", "b")
     rows = [f"{places[k % 3]},{diseases[k // 3 % 2]}" for k in range(400)]
     key = table(client, "odd.csv", "\n".join(["zip,disease", *rows]) + "\n")
-    part(client, "/answer", [("table", key), *COLUMNS])
-    drawn = part(client, "/pictures", [("table", key), *COLUMNS])
+    drawn = part(client, "/answer", [("table", key), *COLUMNS])
+    for path in ("/rows", "/trade"):
+        assert part(client, path, [("table", key), *COLUMNS]).status_code == 200
     assert "<svg" in drawn.text
     assert "Glyph" not in "".join(server.lines)
 

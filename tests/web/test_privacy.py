@@ -43,11 +43,16 @@ def test_values_are_in_no_address_and_in_no_output(chromium, server, client):
     upload_file(page, payload("clinic.csv", clinic()))
     choose(page, "disease", "Protect")
     answer(page)
-    page.get_by_label("Bins of age").fill("width:20")
+    page.get_by_role("button", name="Group the values of age").click()
+    expect(page.get_by_role("group", name="Suggestions for age")).to_be_visible()
+    expect(page.locator("tr[data-name=disease]")).to_contain_text(
+        MARKERS[0]
+    )  # as the page shows it
+    page.get_by_label("A new group of age starts at").fill("width:20")
     expect(page).to_have_url(re.compile("bin%3Aage=width%3A20"))
     answer(page).get_by_role("link", name="Go on to protection").click()
     advanced(page)
-    page.get_by_label("How to randomise or merge").select_option("random-response")
+    page.get_by_label("Mechanism", exact=True).select_option("random-response")
     expect(page).to_have_url(re.compile("mechanism=random-response"))
     answer(page).get_by_role("link", name="Go on to publish").click()
     page.get_by_role("button", name="Draw and write the table").click()

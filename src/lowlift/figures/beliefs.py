@@ -2,6 +2,8 @@
 
 from html import escape
 
+from lowlift.figures.svg import writable
+
 #: The size of the picture in its own units: 100 wide, so that a share in percent is a place.
 _WIDTH, _HEIGHT = 100.0, 14
 
@@ -29,7 +31,7 @@ def belief_svg(
     False
     """
     start, end = _place(least), _place(most)
-    words = escape(title, quote=True)
+    words = escape(writable(title), quote=True)
     parts = [
         f'<rect class="track" y="3" width="{_WIDTH:g}" height="8"/>',
         f'<rect class="band" x="{start}" y="3" width="{_text(end, start)}" height="8"/>',

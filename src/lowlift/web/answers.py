@@ -163,7 +163,7 @@ async def finished(session: Session, setting: Setting) -> work.Answer:
     """Return the answer to a setting, which must be there."""
     job = await answered(session, setting)
     if not isinstance(job.result, work.Answer):
-        raise InvalidInput("look at the answer first; then it can be drawn.")
+        raise InvalidInput("there is no answer yet. Wait for it, or stop the search that goes on.")
     if job.result.design is None:
         raise InvalidInput(job.result.refusal)
     return job.result

@@ -96,6 +96,8 @@ class Way(NamedTuple):
     words: str
     address: str
     kept: str = ""
+    #: The limit that it sets; the page looks up what that keeps once the chart is drawn.
+    limit: str = ""
 
 
 def ways(place: Place, state: str, points: Sequence[Stop]) -> list[Way]:
@@ -117,7 +119,7 @@ def ways(place: Place, state: str, points: Sequence[Stop]) -> list[Way]:
         name = f"{shortest(budget)} nats" if setting.criterion else f"{shortest(budget)} times"
         kept = f"keeps {whole_percent(known[budget].share)}" if budget in known else ""
         there = Place("protection", setting.at(budget), place.pinned)
-        found.append(Way(f"Allow {name}", there.address(), kept))
+        found.append(Way(f"Allow {name}", there.address(), kept, shortest(budget)))
     if setting.audience == "population":
         found.append(Way("The rows are everybody", place.address("protection", audience="table")))
     if len(setting.released) > 1:

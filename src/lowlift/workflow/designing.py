@@ -130,18 +130,19 @@ def design_counted(
 
     `preferred` is the encoding when none is asked for, unless the release has too many values for
     it. With `is_monotone`, merging takes the best of tighter budgets too, as "auto" does, so that
-    a looser budget keeps no less. Before a search that may take long, `first` is given a design by
-    merging, which is there at once.
+    a looser budget keeps no less. Where "auto" chose a search that may take long, `first` is given
+    a design by merging before it.
     """
     if encoding is not None:
         check_choice(encoding, "encoding", ENCODINGS)
     joint = joint.with_table(replace(spec, encoding=""))
     criterion = criterion_on(criterion, joint)
     chosen = choose(mechanism, joint, criterion)
-    chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
-    if first is not None and chosen.name in _SEARCHES and joint.n_x * joint.n_s > _FEW_CELLS:
+    is_long = chosen.name in _SEARCHES and joint.n_x * joint.n_s > _FEW_CELLS
+    if first is not None and chosen.is_auto and is_long:
         quick: Any = {"mechanism": "subset-merging", "encoding": encoding, "preferred": preferred}
         first(design_counted(joint, spec, criterion, **quick))
+    chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
     encoded = _encoded(release, encoding or spec.encoding, preferred)
     made = encoded.release.with_table(replace(spec, encoding=encoded.name))

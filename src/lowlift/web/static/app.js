@@ -40,11 +40,11 @@ function watchForm(form) {
     fitForm(form);
     settle();
   });
-  form.addEventListener("htmx:beforeRequest", (event) => {
-    if (event.target === form) { isAsked = true; recomputing(); }
-  });
-  form.addEventListener("htmx:afterRequest", (event) => { if (event.target === form) isAsked = false; });
-  form.addEventListener("htmx:sendError", () => { last = ""; });
+  // Of the form alone: parts inside it ask for themselves.
+  const ofForm = (event) => event.detail.elt === form;
+  form.addEventListener("htmx:beforeRequest", (event) => { if (ofForm(event)) { isAsked = true; recomputing(); } });
+  form.addEventListener("htmx:afterRequest", (event) => { if (ofForm(event)) isAsked = false; });
+  form.addEventListener("htmx:sendError", (event) => { if (ofForm(event)) last = ""; });
   fitForm(form);
   // A field that was changed before this script had run.
   const isMoved = (field) => (field.type === "radio" ? field.checked !== field.defaultChecked : "defaultValue" in field && field.value !== field.defaultValue);

@@ -52,6 +52,14 @@
     if (normal.length) normal[0].dispatchEvent(new Event("change", { bubbles: true }));
   });
 
+  // What a change would keep is known with the chart.
+  document.addEventListener("htmx:afterSwap", () => {
+    document.querySelectorAll(".ways a[data-limit]").forEach((way) => {
+      const point = document.querySelector(`.trade a[data-limit="${CSS.escape(way.dataset.limit)}"]`);
+      if (point && point.dataset.kept) way.lastElementChild.textContent = `keeps ${point.dataset.kept}`;
+    });
+  });
+
   criterion.dataset.before = criterion.value;
   agree();
 })();

@@ -22,7 +22,7 @@ from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_SECONDS, shortest
 from lowlift.web.steps.columns import reading
-from lowlift.web.trade import bounds_of, chart_of, ways
+from lowlift.web.trade import bounds_of, chart_of
 from lowlift.web.visitors import InSession
 from lowlift.workflow import CRITERIA, MECHANISMS
 from lowlift.workflow.stops import Stop
@@ -104,12 +104,7 @@ async def trade(place: InPlace, session: InSession) -> Response:
     if not await job.wait(PATIENCE):
         again = f"/trade?{place.query}&step=protection"
         part = working(session, job, "What other limits keep", again, "#trade-part", can_end=False)
-    advice = ""
-    if found.state != "useful":
-        points = trade_points(session, setting)
-        made = ways(place, found.state, points)
-        advice = show("answer/ways.html", ways=made, found=found, is_swapped=True)
-    return HTMLResponse(_trade(session, place, found, part) + advice)
+    return HTMLResponse(_trade(session, place, found, part))
 
 
 def _trade(

