@@ -224,7 +224,7 @@ def shown(page):
     # Not inner_text: that depends on whether the style has been loaded.
     verdict = answer(page).locator("div.old").text_content()
     checked = page.locator("input[type=radio]:checked").evaluate_all(
-        "found => found.filter(each => each.form.id == 'setting').map(each => each.name + each.value)"
+        "all => all.filter(each => each.form.id == 'setting').map(each => each.name + each.value)"
     )
     fields = "#setting select, #setting input:not([type=radio]):not(:disabled)"
     values = page.locator(fields).evaluate_all(

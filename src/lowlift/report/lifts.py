@@ -7,6 +7,8 @@ from lowlift._wording import cell, counted, percent, shown, times
 from lowlift.figures.page import Table
 
 _RISKIEST, _OUTPUTS = 12, 3
+#: Cells, whose names are long.
+_CELLS = 6
 
 
 def output_names(audit: Audit, texts: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -22,13 +24,15 @@ def riskiest(
     names: tuple[tuple[str, ...], tuple[str, ...]],
     *,
     is_judged: bool = True,
+    what: str = "value",
 ) -> Table:
     """Return the values of X with the highest and lowest lifts, and what became of them.
 
     `raw` is the audit of publishing X as it is, `published` that of what is published instead, with
     the `names` of the values of X and of its outputs. `is_judged`: there is one bound to judge by.
+    `what` each of them is.
     """
-    order = raw.most_extreme(_RISKIEST)
+    order = raw.most_extreme(_CELLS if what == "cell" else _RISKIEST)
     s_labels = [cell(shown(label)) for label in raw.joint.s_labels]
     rows = []
     for x in order:
@@ -45,13 +49,13 @@ def riskiest(
         if published is not None:
             row += _became(published, x, names[1])
         rows.append(tuple(row))
-    head = ["value", "share", "raises most", "lowers most"]
+    head = [what, "share", "raises most", "lowers most"]
     if is_judged:
         head.append("allowed as it is")
     if published is not None:
         head += ["published as", "then at most", "then at least"]
     numeric = (1, 6, 7) if published is not None else (1,)
-    caption = f"The highest and lowest lifts: {len(rows)} of {counted(raw.joint.n_x, 'value')}"
+    caption = f"The highest and lowest lifts: {len(rows)} of {counted(raw.joint.n_x, what)}"
     caption += "." if published is None else ", and what became of them."
     return Table(caption, tuple(head), tuple(rows), numeric, raw.joint.n_x - len(rows))
 

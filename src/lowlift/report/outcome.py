@@ -98,13 +98,13 @@ def outcome_of(
     most = proven_most(encoded)
     sentence = f"{capital(promise)}."
     beliefs = tuple(
-        _named(belief, sensitive)._replace(is_kept=belief.is_kept and state != CANNOT)
+        named(belief, sensitive)._replace(is_kept=belief.is_kept and state != CANNOT)
         for belief in beliefs_of(audit)
     )
     return Outcome(state, sentence, why, _numbers(encoded), share, most, beliefs)
 
 
-def _named(belief: Belief, sensitive: tuple[str, ...]) -> Belief:
+def named(belief: Belief, sensitive: tuple[str, ...]) -> Belief:
     """Return a belief whose value says of which column it is, where it is no word by itself."""
     is_word = any(letter.isalpha() for letter in belief.value)
     if is_word and belief.value.lower() not in _BARE:

@@ -1,16 +1,23 @@
 """The channel as a table, and the shares of values before and after."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lowlift._arrays import Floats, Ints
 from lowlift._audit import Audit
+from lowlift._rounding import percent_at_most
 from lowlift._wording import cell, counted, percent, shown, times
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.encodings import Encoded
 from lowlift.figures.page import Table
+from lowlift.report.records import Number
+from lowlift.report.rows import mean_distance
+from lowlift.report.rows import numbers_of as rows_kept
 from lowlift.tables.schema import OF_CELLS
+
+if TYPE_CHECKING:
+    from lowlift.report.report import Report
 
 _OUTPUTS, _MEMBERS, _BARS = 60, 6, 24
 #: Cells, whose names are long.
@@ -24,6 +31,25 @@ class Shares(NamedTuple):
     shares: Floats
     parts: Floats
     most: float
+
+
+def kept(report: "Report") -> tuple[Number, ...]:
+    """Return how much of X is kept, as cards."""
+    encoded, proven = report.encoded, report.certificate
+    if encoded is None:
+        return ()
+    if report.is_rows:
+        return rows_kept(report.analysis, encoded)
+    found = [Number("Information kept (NMI)", percent(min(1.0, encoded.nmi)))]
+    if proven is not None and proven.scope == "distortion":
+        found.append(mean_distance(proven))
+    elif proven is not None:
+        what = "merging" if proven.scope == "partitions" else "mechanism"
+        text = f"no {what} that keeps the bound exceeds it"
+        found.append(Number("Proven upper bound", percent_at_most(proven.upper_bound), text))
+    sizes = f"{report.raw.joint.n_x:,} → {encoded.channel.n_y:,}"
+    found.append(Number("Rows changed", percent(encoded.share_changed), "expected share"))
+    return (*found, Number("Values of X → published values", sizes))
 
 
 def channel_table(encoded: Encoded) -> Table:
@@ -40,8 +66,12 @@ def channel_table(encoded: Encoded) -> Table:
         lifts = audit.lift[:, y]
         extremes = times(float(lifts.max())), times(float(lifts.min()))
         rows.append((cell(encoded.texts[y]), percent(float(audit.p_y[y])), words, *extremes))
-    head = ("published", "share", "stands for", "largest lift", "smallest lift")
-    caption = f"{_some(len(rows), channel.n_y)}, by share, and the values of X behind each."
+    is_cells = encoded.name in OF_CELLS
+    first = "cell" if is_cells else "published"
+    head = (first, "share", "stands for", "largest lift", "smallest lift")
+    behind = "the cells that their rows come from" if is_cells else "the values of X behind each"
+    some = _some(len(rows), channel.n_y, "cell" if is_cells else "published value")
+    caption = f"{some}, by share, and {behind}."
     return Table(caption, head, tuple(rows), (1, 3, 4), channel.n_y - len(rows))
 
 
@@ -67,10 +97,10 @@ def public_channel_table(book: Codebook) -> Table:
     return Table(caption, ("published", "stands for"), tuple(rows), (), hidden)
 
 
-def _some(few: int, all_of_them: int) -> str:
+def _some(few: int, all_of_them: int, what: str = "published value") -> str:
     if few == all_of_them:
-        return f"{counted(few, 'published value')}"
-    return f"{few} of {counted(all_of_them, 'published value')}"
+        return counted(few, what)
+    return f"{few} of {counted(all_of_them, what)}"
 
 
 def _mixture(names: list[str], shares: Floats) -> str:

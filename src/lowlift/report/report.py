@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -13,11 +13,9 @@ from lowlift._certificates import Certificate
 from lowlift._channel import Channel
 from lowlift._guarantees import ends_of, promise_in_full, stopped_note
 from lowlift._receipts import Receipt
-from lowlift._rounding import percent_at_most
-from lowlift._wording import capital, percent
+from lowlift._wording import capital
 from lowlift.confidence import LiftIntervals
 from lowlift.criteria import Population
-from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
 from lowlift.figures import (
@@ -35,6 +33,7 @@ from lowlift.measures import bayes_vulnerability
 from lowlift.report import headings, lifts, limits, outputs, rows, tradeoffs
 from lowlift.report.beliefs import Belief, beliefs_of, worst_first
 from lowlift.report.notions import notions
+from lowlift.report.outcome import named
 from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
 from lowlift.report.reading import columns_read
@@ -262,7 +261,10 @@ class Report:
     @cached_property
     def beliefs(self) -> tuple[Belief, ...]:
         """What others can believe of one person, those that can grow most first."""
-        return () if self.is_curve else tuple(worst_first(beliefs_of(self.subject)))
+        if self.is_curve:
+            return ()
+        names = tuple(one.name for one in self.origin.sensitive) if self.origin else ("S",)
+        return tuple(worst_first([named(one, names) for one in beliefs_of(self.subject)]))
 
     @cached_property
     def columns_read(self) -> Table | None:
@@ -277,45 +279,19 @@ class Report:
     @cached_property
     def riskiest(self) -> Table:
         """The riskiest values, and what became of them."""
-        names = self._x_names, self._names
-        found = lifts.riskiest(self.raw, self.published, names, is_judged=not self.is_curve)
-        if not self.is_rows:
-            return found
-        caption = found.caption.replace("values", "cells")
-        return found._replace(caption=caption, head=("cell", *found.head[1:]))
+        names, what = (self._x_names, self._names), "cell" if self.is_rows else "value"
+        how = {"is_judged": not self.is_curve}
+        return lifts.riskiest(self.raw, self.published, names, what=what, **how)
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
         """How much of X is kept."""
-        if self.encoded is None:
-            return ()
-        if self.is_rows:
-            return rows.numbers_of(self.analysis, self.encoded)
-        found = [Number("Information kept (NMI)", percent(min(1.0, self.encoded.nmi)))]
-        if self.certificate is not None and self.certificate.scope == "distortion":
-            found.append(rows.mean_distance(self.certificate))
-        elif self.certificate is not None:
-            what = "merging" if self.certificate.scope == "partitions" else "mechanism"
-            text = f"no {what} that keeps the bound exceeds it"
-            value = percent_at_most(self.certificate.upper_bound)
-            found.append(Number("Proven upper bound", value, text))
-        sizes = f"{self.raw.joint.n_x:,} → {self.encoded.channel.n_y:,}"
-        found.append(Number("Rows changed", percent(self.encoded.share_changed), "expected share"))
-        found.append(Number("Values of X → published values", sizes))
-        return tuple(found)
+        return outputs.kept(self)
 
     @cached_property
     def channel(self) -> Table | None:
         """What each published value stands for."""
-        if self.encoded is None:
-            return None
-        found = outputs.channel_table(self.encoded)
-        if not self.is_rows:
-            return found
-        caption = found.caption.replace("published values", "cells").replace(
-            "the values of X behind each", "the cells that their rows come from"
-        )
-        return found._replace(caption=caption, head=("cell", *found.head[1:]))
+        return None if self.encoded is None else outputs.channel_table(self.encoded)
 
     @cached_property
     def columns_compared(self) -> Table | None:
@@ -409,14 +385,7 @@ class Report:
     @property
     def _mark(self) -> Point | None:
         """The release as a point of the curve."""
-        if self.published is None:
-            return None
-        criterion = self.published.criterion
-        sides = {"split": split_of(criterion), "epsilon": epsilon_of(criterion)}
-        # A bound on merging alone is not drawn: the curve has other mechanisms too.
-        proven = self.certificate if self.upper_bound is not None else None
-        found = Point.of(self.mechanism, self.published, proven, **sides)
-        return replace(found, is_satisfied=self.is_satisfied)
+        return tradeoffs.mark_of(self)
 
     @cached_property
     def curve_svgs(self) -> tuple[str, ...]:

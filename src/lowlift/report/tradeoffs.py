@@ -2,13 +2,31 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from lowlift._rounding import percent_at_most
 from lowlift._wording import percent
+from lowlift.criteria.protocol import epsilon_of, split_of
 from lowlift.figures.page import Table
 from lowlift.report.records import Point
 
+if TYPE_CHECKING:
+    from lowlift.report.report import Report
+
 _ROWS = 24
+
+
+def mark_of(report: "Report") -> Point | None:
+    """Return the release of a report as a point of the curve; None without one."""
+    if report.published is None:
+        return None
+    criterion = report.published.criterion
+    sides = {"split": split_of(criterion), "epsilon": epsilon_of(criterion)}
+    # A bound on merging alone is not drawn: the curve has other mechanisms too.
+    proven = report.certificate if report.upper_bound is not None else None
+    found = Point.of(report.mechanism, report.published, proven, **sides)
+    return replace(found, is_satisfied=report.is_satisfied)
 
 
 def side_by_side(points: Sequence[Point], mark: Point | None) -> Table:

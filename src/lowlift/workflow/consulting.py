@@ -52,7 +52,7 @@ class Consulted:
     reason
         Why it cannot be told.
     recipients
-        All names in the ledger.
+        All who got something of these people.
     """
 
     has_ledger: bool = False
@@ -75,7 +75,7 @@ def consult(table: Table, encoded: Encoded, options: Options) -> Consulted:
         every = ledger.entries()
     entry = asking.entry_of(table, encoded, None, options, recording)
     before = [each for each in every if each.is_held and is_same(each, entry)]
-    names = tuple(sorted({each.recipient for each in every}))
+    names = tuple(sorted({each.recipient for each in before}))
     groups = asking.held_by_recipient(entry, before)
     held = {each.id: each for group in groups for each in group}
     earlier = tuple(_earlier(each, recording.releases) for each in held.values())

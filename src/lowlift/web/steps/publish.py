@@ -198,13 +198,17 @@ async def publish(
 ) -> Response:
     """Write the safe table and what belongs to it; the same form writes once."""
     check_token(session, token)
-    chosen = Setting.of(parse_qsl(setting, keep_blank_values=True))
+    place = Place("publish", Setting.of(parse_qsl(setting, keep_blank_values=True)))
     form = await request.form()
-    table = session.table(chosen.table)
+    table = session.table(place.setting.table)
+    overview = await overview_of(session, place.setting.table)
+    if isinstance(overview, Job):
+        raise InvalidInput("the table is still being read. Try again.")
+    place = place.known(overview)
+    chosen = place.setting
     made = (await finished(session, chosen)).design
     if made is None:
         raise InvalidInput("look at the answer first; then it can be drawn.")
-    place = Place("publish", chosen)
     wishes = _wishes(session, form)
     given = {name: str(value) for name, value in form.items()}
     choice = given.get("codebook", "") or "rounded"
