@@ -122,6 +122,7 @@ def preview_table(table: Table, made: Design, page: int = 0) -> Preview:
     order = np.random.default_rng(_seed(made, 0)).permutation(len(rows))
     chosen = np.sort(np.roll(order, -ROWS * page)[:ROWS])
     before = [tuple(map(_shown, rows[k][: len(names)])) for k in chosen.tolist()]
+    whole: float | None
     if is_rows:
         after, unchanged, whole = _of_rows(rows, x, chosen, encoded, names, rng)
     else:
