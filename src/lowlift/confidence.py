@@ -16,7 +16,7 @@ from lowlift._channel import Channel, check_pair
 from lowlift._joint import Joint
 from lowlift._kernels.lift import log_or_minus_inf, reciprocal
 from lowlift._population.ratios import Entries, largest_ratios
-from lowlift._population.rows import PRIOR_SHARE, discs_of, interval_of
+from lowlift._population.rows import PRIOR_SHARE, counted_rows, discs_of, interval_of
 from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Criterion, plain_criterion
 from lowlift.errors import InvalidInput
 
@@ -250,7 +250,7 @@ def _counted(joint: Joint, channel: Channel) -> Floats:
             "intervals need counted rows; this joint was made of probabilities. "
             "Use Joint.from_counts."
         )
-    return joint.counts.astype(np.float64)
+    return counted_rows(joint).astype(np.float64)
 
 
 def _intervals(counts: Floats, channel: Channel, entries: Entries, level: float) -> LiftIntervals:

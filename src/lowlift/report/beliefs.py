@@ -1,0 +1,209 @@
+"""What others can believe about one person, before and after: "8% before, at most 16% after"."""
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from lowlift._audit import Audit
+from lowlift._exact import exp_of
+from lowlift._guarantees import ends_of
+from lowlift._wording import cell, shown
+from lowlift.confidence import lift_intervals
+from lowlift.criteria import AtMost, Population, plain_criterion
+from lowlift.figures.beliefs import belief_svg
+
+#: Products of whole numbers up to which the worst beliefs are computed exactly.
+_MOST_PRODUCTS = 200_000
+#: The precision of powers of e.
+_BITS = 128
+#: More than the rounding of the intervals of a sample, as a part of them.
+_OUTWARD = 1e-9
+#: Budgets beyond this bound nothing that is to be seen.
+_LARGEST = 700.0
+
+
+class Belief(NamedTuple):
+    """How likely a value of S is before, and between which ends after any published row.
+
+    Attributes
+    ----------
+    value
+        The value of S, as people read it.
+    before
+        P(s), its share of the table.
+    least, most
+        The ends of P(s|y) over everything that is published: for this table exact or rounded
+        outward; for a `Population`, what its region of populations leaves possible.
+    limit
+        The largest belief that the criterion allows, rounded up; None where it bounds no single
+        value.
+    is_kept
+        Whether the exact audit allows everything that is published.
+    """
+
+    value: str
+    before: Fraction
+    least: Fraction
+    most: Fraction
+    limit: Fraction | None = None
+    is_kept: bool = True
+
+    @property
+    def factor(self) -> float:
+        """How many times as likely the value can become."""
+        return float(self.most / self.before)
+
+    @property
+    def after(self) -> str:
+        """The largest belief after, in percent, rounded up."""
+        return share_text(self.most, ROUND_CEILING)
+
+    @property
+    def words(self) -> str:
+        """What a row can tell: ``8% before, at most 16% after``."""
+        at_most = "at most" if self.is_kept else "up to"
+        return f"{share_text(self.before)} before, {at_most} {self.after} after"
+
+    @property
+    def title(self) -> str:
+        """Value and both ends in words, for a picture."""
+        low = share_text(self.least, ROUND_FLOOR)
+        before = share_text(self.before)
+        return f"{self.value}: {before} before, between {low} and {self.after} after seeing a row"
+
+    @property
+    def picture(self) -> str:
+        """The belief as an ``<svg>`` element; see `belief_svg`."""
+        numbers = (float(self.before), float(self.least), float(self.most))
+        limit = self.limit
+        if limit is not None and self.is_kept:  # what is allowed is not drawn as beyond
+            limit = max(limit, self.most)
+        return belief_svg(*numbers, None if limit is None else float(limit), title=self.title)
+
+
+def share_text(share: Fraction | float, rounding: str = ROUND_HALF_EVEN) -> str:
+    """Return a share in percent to two digits, above 99% to three.
+
+    Examples
+    --------
+    >>> share_text(Fraction(1, 12), ROUND_CEILING), share_text(Fraction(4, 25)), share_text(0.0)
+    ('8.4%', '16%', '0%')
+    >>> share_text(Fraction(9996, 10000)), share_text(Fraction(1001, 10000), ROUND_CEILING)
+    ('99.9%', '11%')
+    """
+    exact = Fraction(share)
+    digits = 3 if exact > Fraction(99, 100) else 2
+    if exact not in {0, 1} and rounding == ROUND_HALF_EVEN and exact > Fraction(99, 100):
+        rounding = ROUND_FLOOR  # what is not certain is not written so
+    # Enough digits that a tie or a digit beyond the last is seen.
+    wide = Context(prec=60, rounding=rounding)
+    value = wide.divide(Decimal(100 * exact.numerator), Decimal(exact.denominator))
+    found = Context(prec=digits, rounding=rounding).create_decimal(value).normalize()
+    return f"{found:f}%"
+
+
+def beliefs_of(audit: Audit) -> tuple[Belief, ...]:
+    """Return the belief in each value of S, in the order of the joint.
+
+    Guarantee
+        `most` is never below the largest P(s|y) of the audited channel on the audited counts; for
+        a `Population` it holds for the population, with the confidence of the criterion.
+
+    Examples
+    --------
+    >>> import lowlift as ll
+    >>> joint = ll.Joint.from_counts([[1, 3], [3, 1]], ["ill", "well"], ["a", "b"])
+    >>> found = beliefs_of(ll.audit(joint, ll.Channel.identity(joint), ll.LIP.at_most(1.5)))
+    >>> found[0].value, found[0].words, found[0].limit
+    ('ill', '50% before, up to 75% after', Fraction(3, 4))
+    """
+    joint, criterion = audit.joint, audit.criterion
+    total = sum(joint.prior)
+    shares = [Fraction(n, total) for n in joint.prior]
+    if isinstance(criterion, Population):
+        lows, highs, bases = _of_population(audit, criterion)
+    else:
+        (lows, highs), bases = _of_table(audit, shares), shares
+    limits = _limits(audit, bases)
+    is_exact = audit.is_satisfied and not isinstance(criterion, Population)
+    found = []
+    for s, label in enumerate(joint.s_labels):
+        most, limit = max(highs[s], shares[s]), limits[s]
+        if limit is not None and is_exact:  # decided in whole numbers: no more than is allowed
+            most = max(min(most, limit), shares[s])
+        least = min(lows[s], shares[s])
+        value = cell(shown(label))
+        found.append(Belief(value, shares[s], least, most, limit, audit.is_satisfied))
+    return tuple(found)
+
+
+def worst_first(beliefs: Sequence[Belief]) -> list[Belief]:
+    """Return beliefs, those that can grow by the largest factor first."""
+    return sorted(beliefs, key=lambda belief: (-belief.factor, -belief.most))
+
+
+def _limits(audit: Audit, bases: Sequence[Fraction]) -> list[Fraction | None]:
+    """Return the largest belief that the criterion allows in each value, rounded up."""
+    plain = plain_criterion(audit.criterion)
+    upper = ends_of(plain).upper
+    limits: list[Fraction | None] = [None] * len(bases)
+    if math.isfinite(upper):
+        factor = Fraction(exp_of(Fraction(min(upper, _LARGEST)), _BITS)[1], 1 << _BITS)
+        # A budget made of a factor is the float just below its logarithm: 2, not 1.9999999999.
+        whole = factor.limit_denominator(1_000_000)
+        if whole >= factor and float(whole - factor) <= 4e-16 * float(whole):
+            factor = whole
+        limits = [min(Fraction(1), base * factor) for base in bases]
+    if isinstance(plain, AtMost):
+        for s, bound in plain.aligned(audit.joint.s_labels).bounds():
+            old = limits[s]
+            limits[s] = bound if old is None else min(old, bound)
+    return limits
+
+
+def _of_table(audit: Audit, shares: Sequence[Fraction]) -> tuple[list[Fraction], list[Fraction]]:
+    """Return the least and the largest P(s|y): exact if that is little work, else outward."""
+    lift, error = audit.lift, 4 * audit.joint.lift_error
+    least, most = lift.min(axis=1), lift.max(axis=1)
+    near_least = lift <= (least * (1 + 2 * error))[:, None]
+    near_most = lift >= (most * (1 - 2 * error))[:, None]
+    outputs = np.flatnonzero((near_least | near_most).any(axis=0)).tolist()
+    work = len(shares) * sum(len(audit.channel.atom(y)[0]) for y in outputs)
+    if work > _MOST_PRODUCTS:
+        outward = [(1 - error, 1 + error), (least, most)]
+        ends = [
+            [
+                min(Fraction(1), share * Fraction(x * by))
+                for share, x in zip(shares, side.tolist(), strict=True)
+            ]
+            for by, side in zip(*outward, strict=True)
+        ]
+        return ends[0], ends[1]
+    columns = {y: audit.joint.exact_column(*audit.channel.atom(y)) for y in outputs}
+
+    def end(s: int, near: Sequence[bool], choose: Callable[..., Fraction]) -> Fraction:
+        return choose(Fraction(columns[y][s], sum(columns[y])) for y in outputs if near[y])
+
+    every = range(len(shares))
+    return [end(s, near_least[s], min) for s in every], [end(s, near_most[s], max) for s in every]
+
+
+def _of_population(
+    audit: Audit, criterion: Population
+) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
+    """Return the ends of P(s|y), and the largest P(s), that a sample leaves possible.
+
+    All come from one set of simultaneous intervals, so that they hold together.
+    """
+    found = lift_intervals(audit.joint, audit.channel, criterion.confidence)
+    high = [Fraction(min(1.0, p * (1 + _OUTWARD))) for p in found.p_s_high.tolist()]
+    low = [Fraction(p * (1 - _OUTWARD)) for p in found.p_s_low.tolist()]
+    least = [Fraction(x * (1 - _OUTWARD)) for x in found.low.min(axis=1).tolist()]
+    most = [Fraction(x * (1 + _OUTWARD)) for x in found.high.max(axis=1).tolist()]
+    lows = [p * x for p, x in zip(low, least, strict=True)]
+    highs = [min(Fraction(1), p * x) for p, x in zip(high, most, strict=True)]
+    return lows, highs, high
