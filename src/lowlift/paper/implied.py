@@ -100,7 +100,7 @@ def implied_measures(criterion: ALIP | LIP | MaxLift, *, alpha: float = 2.0) -> 
     u, inverse = _exp_up(upper), _exp_up(lower)  # inverse is 1/d
     d = Fraction(0) if inverse is None else 1 / inverse
     chord = _chord(u, d)
-    far = None if inverse is None else max(inverse - 1, 1 if u is None else 1 - 1 / u)
+    far = None if inverse is None else max(inverse - 1, Fraction(1) if u is None else 1 - 1 / u)
     order = Fraction(alpha) / (Fraction(alpha) - 1)
     information = None if math.isinf(upper) else Fraction(upper)
     both = None if math.isinf(lower + upper) else Fraction(lower) + Fraction(upper)
@@ -197,7 +197,7 @@ def implied_lifts(criterion: L1Lift | Chi2Lift | AlphaLift, joint: Joint) -> Imp
 
 def _prior(joint: Joint) -> list[Fraction]:
     """Return P(s) exactly."""
-    rows = [sum(map(Fraction, row)) for row in joint.masses.tolist()]
+    rows = [sum(map(Fraction, row), Fraction()) for row in joint.masses.tolist()]
     total = sum(rows, Fraction())
     return [row / total for row in rows]
 
