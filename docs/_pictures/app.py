@@ -86,8 +86,10 @@ def take(folder: Path) -> list[Path]:
         key = _key(page)
         for step, setting in STEPS.items():
             page.goto(f"{root[0] if root else ''}/{step}?table={key}&{setting}")
-            # What is loaded later has come, and nothing that is shown is being computed.
-            page.wait_for_timeout(3000)
+            answer = page.locator('#answer[data-state="useful"]:not([aria-busy])')
+            answer.wait_for(timeout=1000 * _SECONDS)
+            # What is loaded after the answer has come, and nothing that is shown is being computed.
+            page.wait_for_timeout(15_000)
             page.wait_for_function(_IDLE, timeout=1000 * _SECONDS)
             for theme in THEMES:
                 page.emulate_media(color_scheme=theme)
