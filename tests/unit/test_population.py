@@ -71,6 +71,21 @@ def test_limits_of_few_draws_hold_in_rationals():
                 assert 1 - exact_tail(k, draws, Fraction(lows[k + 1])) <= Fraction(level)
 
 
+@pytest.mark.parametrize("draws", [12, 2201, 1_000_000])
+def test_limits_at_many_levels_are_outside_the_exact_ones_and_near_those_found_alone(draws):
+    levels = np.array([normal_tail(4.2 * math.sqrt((g + 1) / 60)) for g in range(60)])
+    hits = np.array([0.0, 1.0, 4.0, draws // 100 + 1, draws - 1.0, draws])
+    highs = upper_limits(hits, float(draws), levels[:, None])
+    lows = lower_limits(hits, float(draws), levels[:, None])
+    for g in range(0, 60, 8):
+        level = float(levels[g])
+        assert highs[g] == pytest.approx(upper_limits(hits, float(draws), level), rel=1e-4)
+        assert lows[g] == pytest.approx(lower_limits(hits, float(draws), level), rel=1e-4)
+        for k, high, low in zip(hits.astype(int).tolist(), highs[g], lows[g], strict=True):
+            assert k == draws or sum_from(k, draws, high, -1) <= level
+            assert k == 0 or sum_from(k, draws, low, 1) <= level
+
+
 def test_limits_of_more_draws_than_the_library_takes_are_wider():
     few, many = 2.0**36, 2.0**37
     for k in (0.0, 1000.0):

@@ -26,8 +26,8 @@ from lowlift.criteria import HalfSpaces
 
 #: Pairs that are added per symbol and side in a round.
 _PER_SYMBOL = 10
-#: What lifts outside the region cost at first, in largest distances.
-_SLACK_PRICE = 4.0
+#: What lifts outside the region cost at first, in largest distances: a low price needs more runs.
+_SLACK_PRICE = 100.0
 #: Lifts outside by less than this, in all, are left to rounding.
 _BROKEN = 1e-7
 #: Below this gap, vertices instead of interior points.

@@ -5,6 +5,7 @@ library's relative error, and each limit found is checked against the tail of th
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from lowlift._arrays import Floats
 _LEVEL = 1e-6
 #: Limits are moved outward by this part of them, and further until their tail is below the level.
 _OUTWARD = 1e-9
-#: Twice as far, and so often, until then: by then the limit is 0 or 1.
-_DOUBLINGS = 40
+#: Eight times as far, and so often, until then: by then the limit is 0 or 1.
+_MOVES = 14
+#: Of more levels than this, quantiles are computed at so many, and interpolated between them.
+_NODES = 9
 #: For more draws than this, quantiles of the beta distribution lose digits: Hoeffding's limits.
 MOST_DRAWS = 2.0**36
 
@@ -52,7 +55,7 @@ def upper_limits(hits: Floats, draws: float, level: float | Floats) -> Floats:
     hits
         Successes in so many draws.
     level
-        One for all, or of a shape that broadcasts with the hits. One-sided: p is beyond the limit
+        One for all, or (levels, 1). One-sided: p is beyond the limit
         when ``P(at most so many successes) < level``.
 
     Examples
@@ -62,22 +65,12 @@ def upper_limits(hits: Floats, draws: float, level: float | Floats) -> Floats:
     """
     from scipy.special import betaincc, betainccinv
 
-    hits, level = np.broadcast_arrays(hits, level)
     if draws > MOST_DRAWS:
         return np.minimum(1.0, (hits / draws + _hoeffding(draws, level)) * (1 + _OUTWARD))
-    out, some = np.ones(hits.shape), hits < draws
+    out, some = np.ones(np.broadcast_shapes(hits.shape, np.shape(level))), hits < draws
     shape = hits[some] + 1, draws - hits[some]
-    lowered = level[some] * (1 - _LEVEL)
-    limit, room = betainccinv(*shape, lowered), _OUTWARD
-    limit = np.where(np.isfinite(limit), limit, 1.0)
-    for _ in range(_DOUBLINGS):
-        moved = np.minimum(1.0, limit * (1 + room))
-        # P(at most k successes) is the upper tail of a beta distribution at p.
-        is_safe = (betaincc(*shape, moved) <= lowered) | (moved == 1.0)
-        if is_safe.all():
-            break
-        room *= 2
-    out[some] = np.where(is_safe, moved, 1.0)
+    # P(at most k successes) is the upper tail of a beta distribution at p.
+    out[..., some] = _checked(betainccinv, betaincc, shape, level, end=1.0)
     return out
 
 
@@ -91,24 +84,56 @@ def lower_limits(hits: Floats, draws: float, level: float | Floats) -> Floats:
     """
     from scipy.special import betainc, betaincinv
 
-    hits, level = np.broadcast_arrays(hits, level)
     if draws > MOST_DRAWS:
         return np.maximum(0.0, (hits / draws - _hoeffding(draws, level)) * (1 - _OUTWARD))
-    out, some = np.zeros(hits.shape), hits > 0
+    out, some = np.zeros(np.broadcast_shapes(hits.shape, np.shape(level))), hits > 0
     shape = hits[some], draws - hits[some] + 1
-    lowered = level[some] * (1 - _LEVEL)
-    limit, room = betaincinv(*shape, lowered), _OUTWARD
-    limit = np.where(np.isfinite(limit), limit, 0.0)
-    for _ in range(_DOUBLINGS):
-        moved = np.maximum(0.0, limit * (1 - room))
-        # P(at least k successes) is the lower tail of a beta distribution at p.
-        is_safe = betainc(*shape, moved) <= lowered
-        if is_safe.all():
-            break
-        room *= 2
-    out[some] = np.where(is_safe, moved, 0.0)
+    # P(at least k successes) is the lower tail of a beta distribution at p.
+    out[..., some] = _checked(betaincinv, betainc, shape, level, end=0.0)
     return out
 
 
-def _hoeffding(draws: float, level: Floats) -> Floats:
-    return np.sqrt(-np.log(level * (1 - _LEVEL)) / (2 * draws)) + 1e-15
+def _checked(
+    inverse: Any, tail: Any, shape: tuple[Floats, Floats], level: float | Floats, *, end: float
+) -> Floats:
+    """Return quantiles of beta distributions, moved toward `end` until their tail is the level."""
+    lowered = np.asarray(level) * (1 - _LEVEL)
+    found = _quantiles(inverse, shape, lowered)
+    found = np.where(np.isfinite(found), found, end)
+    a, b, levels = (part.ravel() for part in np.broadcast_arrays(*shape, lowered))
+    out, left, room = np.full(found.size, end), np.arange(found.size), _OUTWARD
+    for _ in range(_MOVES):
+        moved = np.minimum(1.0, found.ravel()[left] * (1 + room if end else 1 - room))
+        is_safe = (tail(a[left], b[left], moved) <= levels[left]) | (moved == end)
+        out[left[is_safe]] = moved[is_safe]
+        left, room = left[~is_safe], 8 * room
+        if not len(left):
+            break
+    return out.reshape(found.shape)
+
+
+def _quantiles(inverse: Any, shape: tuple[Floats, Floats], levels: Floats) -> Floats:
+    """Return quantiles at each level; between some levels they are interpolated, which is near.
+
+    Their log-odds are smooth in the normal score of the level, and an inverse costs much more than
+    the tail that checks it.
+    """
+    from scipy.special import expit, logit, ndtr, ndtri
+
+    if levels.size <= _NODES:
+        return np.asarray(inverse(*shape, levels))
+    from scipy.interpolate import BarycentricInterpolator
+
+    scores = ndtri(levels[:, 0])
+    middle, reach = (scores.max() + scores.min()) / 2, (scores.max() - scores.min()) / 2
+    nodes = middle + reach * np.cos(np.pi * np.arange(_NODES) / (_NODES - 1))
+    odds = logit(inverse(*shape, ndtr(nodes)[:, None]))
+    with np.errstate(invalid="ignore"):
+        out = expit(BarycentricInterpolator(nodes, odds)(scores))
+    rough = ~np.isfinite(odds).all(axis=0)
+    out[:, rough] = inverse(*(part[rough] for part in shape), levels)
+    return np.asarray(out)
+
+
+def _hoeffding(draws: float, level: float | Floats) -> Floats:
+    return np.asarray(np.sqrt(-np.log(level * (1 - _LEVEL)) / (2 * draws)) + 1e-15)

@@ -14,7 +14,6 @@ from lowlift._logs import logged
 from lowlift._mechanisms.least_distortion import least_distortion
 from lowlift._release import Release
 from lowlift._wording import counted
-from lowlift.confidence import lift_intervals
 from lowlift.criteria import Criterion, Population, criterion_on
 from lowlift.encodings import Encoded
 from lowlift.tables import Column, Counts, Schema, Table
@@ -72,11 +71,9 @@ def design_cells(
         release, counts = found
     origin = release.joint.origin
     reason = f"{why or 'asked for'}: rows are published, from {counted(joint.n_x, 'cell')}"
-    channel = release.channel
     made = Design(
         release.audit,
-        per_column(release.joint, channel, criterion, origin.sensitive),
-        lift_intervals(release.joint, channel),
+        per_column(release.joint, release.channel, criterion, origin.sensitive),
         (
             *_cautions(joint, release, asked.min_rows, is_late=is_late),
             *map(_identifies, learnt.unique),

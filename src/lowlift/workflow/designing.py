@@ -1,6 +1,7 @@
 """Audit a table's columns as they are; design a release of them."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from lowlift._arguments import check_choice
@@ -28,11 +29,15 @@ class TableAudit:
     audit: Audit
     #: The verdict on each sensitive column alone, when there are several.
     columns: tuple[tuple[str, Audit], ...]
-    intervals: LiftIntervals
     #: What the counts say against the columns.
     warnings: tuple[str, ...] = ()
     #: What was decided where nothing was asked for.
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def intervals(self) -> LiftIntervals:
+        """What the lifts of the population may be, if the table is a sample: made when asked."""
+        return lift_intervals(self.audit.joint, self.audit.channel)
 
     @property
     def is_satisfied(self) -> bool:
@@ -89,7 +94,6 @@ def audit_counted(joint: Joint, spec: Origin, criterion: Criterion) -> TableAudi
     return TableAudit(
         audit(joint, channel, criterion),
         per_column(joint, channel, criterion, spec.sensitive),
-        lift_intervals(joint, channel),
         cautions(joint, spec.sensitive, spec.released),
     )
 
@@ -133,7 +137,6 @@ def design_counted(
     return Design(
         made.audit,
         per_column(joint, encoded.channel, criterion, spec.sensitive),
-        lift_intervals(joint, encoded.channel),
         cautions(joint, spec.sensitive, spec.released),
         chosen=chosen,
         encoded=Encoded(encoded.name, made),

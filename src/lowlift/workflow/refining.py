@@ -6,7 +6,6 @@ from typing import Any
 from lowlift._ledger import Ledger
 from lowlift._mechanisms.refining import refine
 from lowlift._release import Release
-from lowlift.confidence import lift_intervals
 from lowlift.criteria import Criterion
 from lowlift.encodings import published
 from lowlift.errors import InvalidInput
@@ -31,7 +30,6 @@ def design_refinement(
     return Design(
         made.release.audit,
         per_column(joint, channel, made.release.criterion, origin.sensitive),
-        lift_intervals(joint, channel),
         cautions(joint, origin.sensitive, origin.released),
         chosen=Chosen("refine", "drawn given the first release"),
         encoded=made,
