@@ -29,11 +29,14 @@ class Live(SphinxDirective):
         with contextlib.redirect_stdout(printed):
             exec(compile(source, f"{self.env.docname}:{self.lineno}", "exec"), session)  # noqa: S102 (our own pages)
         out: list[nodes.Node] = []
-        if "output-only" not in self.options:
+        is_shown = "output-only" not in self.options
+        if is_shown:
             out.append(nodes.literal_block(source, source, language="python"))
         text = printed.getvalue().rstrip()
         if text:
-            out.append(nodes.literal_block(text, text, language="text", classes=["live-output"]))
+            out.append(
+                nodes.literal_block(text, text, language="text", classes=["live-output"] * is_shown)
+            )
         return out
 
 
