@@ -21,7 +21,7 @@ from pathlib import Path
 
 
 class Refused(Exception):
-    """Something does not hold; any other exception: it cannot be decided."""
+    """Something does not hold; any other exception: undecided."""
 
 
 def require(condition, what):
@@ -83,9 +83,10 @@ def budget_of_factor(factor):
 def sides_of(criterion):
     """Return the budgets of the lower and the upper side in nats; None for no bound."""
     name = criterion.get("name")
-    if name in ("LIP", "MaxLift", "LDP"):
-        epsilon = parameter(criterion, "epsilon")
-        return None if name == "MaxLift" else epsilon, epsilon
+    if name in ("LIP", "LDP"):
+        return (parameter(criterion, "epsilon"),) * 2
+    if name == "MaxLift":
+        return None, parameter(criterion, "upper")
     if name == "AtMost":
         require(criterion.get("share", 1) == 1, "only the whole budgets are checked here")
         if parameter(criterion, "factor") is None:
@@ -250,7 +251,7 @@ def check_distance(release, distance):
         raise ValueError("budgets above 699 nats are not checked here")
     spaces = [(s, 1, exp_between(upper, 128)[1]) for s in places if upper is not None]
     spaces += [(s, -1, -1 / exp_between(lower, 128)[1]) for s in places if lower is not None]
-    units = 1 << 30  # multipliers are rounded to multiples of 2**-30
+    units = 1 << 30  # of multipliers
     law = [Fraction(round(b * units), units) * bool(proof["keeps_law"]) for b in proof["duals"]]
     base, rates = [-b for b in law], [[Fraction(0)] * m for _ in joint]
     for h, d, g in zip(proof["spaces"], proof["outputs"], proof["multipliers"], strict=True):
@@ -275,8 +276,7 @@ def main():
     parser.add_argument("release")
     for name in ("codebook", "receipt", "table", "source", "distances"):
         parser.add_argument(f"--{name}")
-    given = parser.parse_args()
-    code, release = 0, {}
+    given, code, release = parser.parse_args(), 0, {}
     checks = [
         (given.release, lambda _: check_bound(release)),
         (given.codebook, lambda book: check_codebook(release, book, given.table)),
