@@ -74,7 +74,7 @@ def parameter(criterion, name):
 
 def budget_of_factor(factor):
     """Return the largest float b with ``e**b <= factor``, as a fraction."""
-    b = math.log(factor) + 1e-12
+    b = math.log(factor) * (1 + 2.0**-50)
     while b > 0 and exp_between(Fraction(b), 256)[1] > factor:
         b = math.nextafter(b, 0.0)
     return Fraction(max(b, 0.0))
