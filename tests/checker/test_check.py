@@ -264,3 +264,52 @@ def test_what_cannot_be_decided_is_said(tmp_path):
     ll.subset_merging(joint, ll.Population(ll.LIP(1.0))).to_json(path)
     code, text = run(path)
     assert (code, "for the population it is not checked here" in text) == (2, True)
+
+
+@pytest.fixture
+def page(chromium):
+    found = chromium.new_page()
+    found.goto((CHECK.parent / "check.html").as_uri())
+    yield found
+    found.close()
+
+
+JUDGED = """texts => texts.map(text => {
+    try { checkBound(parse(text)); return true; }
+    catch (error) { if (error instanceof Refused) return false; throw error; }
+})"""
+
+
+@pytest.mark.xdist_group("browser")
+@pytest.mark.filterwarnings("ignore")
+def test_the_page_says_of_mutated_releases_what_the_program_says(page):
+    rng = random.Random(5)
+    files = [mutated(saved, rng) for saved in designed() for _ in range(20)]
+    found = page.evaluate(JUDGED, [json.dumps(saved) for saved in files])
+    assert found == [is_accepted(saved) for saved in files]
+    assert 0 < sum(found) < len(found)
+
+
+@pytest.mark.xdist_group("browser")
+def test_files_dropped_on_the_page_are_checked_together(page, lowlift):
+    files = [name for name in sanitized(lowlift) if not name.startswith("--")]
+    page.set_input_files("#files", files)
+    page.wait_for_selector("#found[data-state=done]")
+    assert page.locator("#found .ok").count() == 8
+    assert page.locator("#found li").count() == 8
+    Path("safe.csv").write_text(Path("safe.csv").read_text().replace("\n0\n", "\n99\n"))
+    Path("safe.release.json").write_text("{}")
+    page.set_input_files("#files", ["safe.csv", "safe.receipt.json", "safe.release.json"])
+    page.wait_for_selector("#found[data-state=done] .undecided")
+    assert "a release is needed" in page.inner_text("#found")
+
+
+@pytest.mark.xdist_group("browser")
+def test_the_page_has_no_connection(page):
+    refused = page.evaluate(
+        """() => new Promise(done => {
+            document.addEventListener("securitypolicyviolation", e => done(e.effectiveDirective));
+            fetch("http://127.0.0.1:9/").catch(() => setTimeout(() => done("not refused"), 2000));
+        })"""
+    )
+    assert refused == "connect-src"
