@@ -155,6 +155,7 @@ def is_allowed(saved):
     "count",
     [pytest.param(60, id="some"), pytest.param(2400, marks=pytest.mark.second_lane, id="100000")],
 )
+@pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore")
 def test_mutated_releases_get_the_verdict_of_the_exact_audit(count):
     rng, accepted, tried = random.Random(18), 0, 0
