@@ -85,7 +85,7 @@ build/rivals/done: constraints-rivals.txt scripts/rivals
 bench: $(VENV)/with-bench build/rivals/done
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--form quick,--form full --publish) $(BENCH)
 	$(BIN)/python benchmarks/one_record.py
-	$(BIN)/python benchmarks/population.py --targets --samples $(if $(QUICK),5,200)
+	$(BIN)/python benchmarks/population.py $(if $(QUICK),--targets --samples 5,--form full --publish)
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/web_app.py
 	$(BIN)/python benchmarks/time_limits.py $(if $(QUICK),--limits 1 --most 2000)
