@@ -219,9 +219,12 @@ class Table:
             )
 
     def sample(
-        self, names: Sequence[str], symbols: Sequence[Column], most: int
+        self, names: Sequence[str], symbols: Sequence[Column], most: int, *, is_random: bool = False
     ) -> list[tuple[Any, ...]]:
         """Return columns and symbol texts of all rows, or of `most`; they stay in this process.
+
+        Which they are depends on the values alone, so that they are the same each time; random ones
+        are drawn without regard to any value.
 
         Cost
             One pass of the engine; a sort where there are more rows.
@@ -230,7 +233,8 @@ class Table:
 
         table, dialect = self._engine.table, self._engine.dialect
         limit = None if self.rows <= most else most
-        return self._engine.fetch(queries.sample(names, symbols, table, dialect, limit))
+        query = queries.sample(names, symbols, table, dialect, limit, is_random=is_random)
+        return self._engine.fetch(query)
 
     def group_means(
         self, groups: Sequence[Column], means: Sequence[str], most: int
