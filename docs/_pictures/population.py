@@ -25,16 +25,16 @@ def kept() -> str:
         release = ll.random_response(joint, asked, gap=5e-3, time_limit=10)
         found["random response"].append(release.audit.nmi)
         found["subset merging"].append(ll.subset_merging(joint, asked).audit.nmi)
-    x = np.log10(ROWS)
+    x = np.array(ROWS)
     curves = [Curve("for the table, any number of rows", x, np.full(len(x), best), colour=1)]
     for colour, (name, values) in enumerate(found.items()):
         curves.append(Curve(f"for the population, {name}", x, np.array(values), colour=2 * colour))
-    return _drawn(Panel("NMI against the rows", "log10 of the rows", "NMI", tuple(curves)))
+    return _drawn(Panel("NMI against the rows", "rows", "NMI", tuple(curves), x_scale="log"))
 
 
 def simulated() -> str:
     """Draw what designs on samples of 10,000 rows keep under each of the 20 populations."""
-    lines = json.loads(STORED.read_text(encoding="utf-8"))
+    lines = json.loads(STORED.read_text(encoding="utf-8"))["designs"]
     asked = [line for line in lines if _is_simulated(line)]
     asked.sort(key=lambda line: float(line["knows"]))
     x = np.arange(1, len(asked) + 1)
@@ -52,7 +52,7 @@ def simulated() -> str:
             samples = sum(line[f"{kind}samples"] for line in asked)
             told = f", broken in {broken:,} of {samples:,} designs"
         values = np.array([line[key] for line in asked])
-        curves.append(Curve(name + told, x, values, colour=colour))
+        curves.append(Curve(name + told, x, values, "marker", colour))
     return _drawn(Panel("NMI under the population", "population", "NMI", tuple(curves)))
 
 
