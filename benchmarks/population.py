@@ -55,6 +55,8 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 #: Numbers of cells that rows of a survey are published from.
 CELLS = (30, 60, 100)
 FORMS = {"quick": (3, 5), "full": (20, 200)}
+#: Samples that are drawn of a population, those that lack a value of S included.
+_MOST_DRAWS = 10_000
 #: The gap and the seconds of each search: for targets, and for verdicts alone.
 TO_TARGETS, TO_VERDICTS = (1e-3, 20.0), (0.2, 1.5)
 
@@ -124,7 +126,7 @@ def known(name: str, criterion: str) -> float:
 def samples_of(name: str, rows: int) -> Iterator[tuple[ll.Joint, ll.Joint]]:
     """Yield samples with all values of S, each with the population of the values it has."""
     truth, rng = population(name), np.random.default_rng([rows, *name.encode()])
-    while True:  # the caller takes as many as it needs
+    for _ in range(_MOST_DRAWS):  # the caller takes as many as it needs
         counts = rng.multinomial(rows, truth.ravel()).reshape(truth.shape)
         if (counts.sum(axis=1) == 0).any():
             continue
