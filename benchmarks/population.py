@@ -139,18 +139,19 @@ def measured(name: str, criterion: str, rows: int, is_target: bool, samples: int
     """Design on samples of a population, and audit under the population."""
     bound, (gap, limit) = CRITERIA[criterion], TO_TARGETS if is_target else TO_VERDICTS
     knows, drawn = known(name, criterion), samples_of(name, rows)
-    for_population, for_table = [], []
+    for_population = list[tuple[float, float, bool]]()
+    for_table = list[tuple[float, float, bool]]()
     start = time.process_time()
     for number, (joint, people) in zip(range(samples), drawn, strict=False):
-        asked = [(ll.Population(bound), for_population)]
-        asked += [(bound, for_table)] * (number % 10 == 0)
-        for wanted, found in asked:
+        for wanted, found in ((ll.Population(bound), for_population), (bound, for_table)):
+            if found is for_table and number % 10:
+                continue
             release = ll.random_response(joint, wanted, gap=gap, time_limit=limit)
             verdict = ll.audit(people, release.channel, bound)
             sides = zip(verdict.leakage, (bound.lower, bound.upper), strict=True)
             used = max(leakage / budget for leakage, budget in sides if budget < np.inf)
             found.append((verdict.nmi, used, not verdict.is_satisfied))
-    mine, table = np.array(for_population, float), np.array(for_table, float)
+    mine, table = np.array(for_population, np.float64), np.array(for_table, np.float64)
     return Line(
         name, criterion, rows, is_target, samples, knows, mine[:, 0].mean(), mine[:, 1].mean(),
         int(mine[:, 2].sum()), len(table), table[:, 0].mean(), int(table[:, 2].sum()),
@@ -169,7 +170,9 @@ def cells_kept() -> list[dict[str, float]]:
         for name, bound in (("table", ll.LIP(0.5)), ("population", ll.Population(ll.LIP(0.5)))):
             made = ll.sanitize(frame, sensitive="happy", criterion=bound, cells=cells)
             line[name] = 1 - made.design.encoded.share_changed
-            line[f"{name} change"] = made.release.certificate.distortion
+            certificate = made.release.certificate
+            if isinstance(certificate, ll.DistortionCertificate):
+                line[f"{name} change"] = certificate.distortion
             print(cells, name, line, flush=True)
         found.append(line)
     return found

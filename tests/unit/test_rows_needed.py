@@ -52,6 +52,12 @@ def test_a_stricter_confidence_needs_more_rows():
     assert same == loose
 
 
+def test_a_criterion_that_is_not_convex_for_a_table():
+    found = ll.rows_needed(JOINT, ll.L1Lift(0.6, 0.5), 0.4)
+    assert found.rows is not None
+    assert (found.most, found.nmi >= 0.4) == (1.0, True)
+
+
 def test_a_search_without_time_says_so():
     found = ll.rows_needed(JOINT, ll.LIP(0.5), 0.75, time_limit=0.0)
     assert not found.is_settled

@@ -11,6 +11,7 @@ from lowlift._arguments import check_instance
 from lowlift._arrays import Ints
 from lowlift._deadline import Deadline, check_time_limit
 from lowlift._joint import Joint, check_joint
+from lowlift._mechanisms.merging import subset_merging
 from lowlift._mechanisms.random_response import random_response
 from lowlift._release import Release
 from lowlift._solver.search import State
@@ -44,6 +45,7 @@ class RowsNeeded:
     #: The rows of the table.
     table_rows: int
     #: The NMI that a bound for this table keeps, and the proven bound on it: no sample keeps more.
+    #: Of a criterion that is not convex merging keeps it, and nothing is proven: 1.
     table_nmi: float
     most: float
     #: Whether the search ended: `too_few` and `rows` are within 2%, or no number of rows keeps it.
@@ -99,11 +101,21 @@ def rows_needed(
     bound = _checked(joint, criterion, keep, confidence, time_limit)
     deadline = Deadline(time_limit)
     rows = int(joint.counts.sum())
-    alone = random_response(joint, bound.criterion, gap=_GAP, time_limit=_part(deadline))
-    most = 1.0 if alone.certificate is None else alone.certificate.upper_bound
-    known = {"table_rows": rows, "table_nmi": alone.audit.nmi, "most": most}
+    if bound.criterion.is_convex:
+        alone = random_response(joint, bound.criterion, gap=_GAP, time_limit=_part(deadline))
+    else:
+        alone = subset_merging(joint, bound.criterion, time_limit=_part(deadline))
+    proof = alone.certificate if bound.criterion.is_convex else None
+    most = 1.0 if proof is None else proof.upper_bound
+
+    def answer(
+        found: tuple[int, float] | None, short: int | None, *, is_settled: bool
+    ) -> RowsNeeded:
+        enough, nmi = found or (None, None)
+        return RowsNeeded(enough, keep, nmi, short, rows, alone.audit.nmi, most, is_settled)
+
     if most < keep:
-        return RowsNeeded(None, keep, None, None, is_settled=True, **known)
+        return answer(None, None, is_settled=True)
     enough, short = _bracket(joint, bound, keep, deadline)
     while enough is not None and short is not None and enough[0] > short * _CLOSE:
         middle = round(math.sqrt(enough[0] * short))
@@ -112,10 +124,9 @@ def rows_needed(
         nmi = _kept(joint, bound, middle, keep, deadline)
         enough, short = ((middle, nmi), short) if nmi >= keep else (enough, middle)
     if enough is None:
-        return RowsNeeded(None, keep, None, short, is_settled=not deadline.is_over, **known)
+        return answer(None, short, is_settled=not deadline.is_over)
     least = _FEWEST_ROWS if short is None else short
-    is_settled = enough[0] <= max(least * _CLOSE, least + 1)
-    return RowsNeeded(enough[0], keep, enough[1], short, is_settled=is_settled, **known)
+    return answer(enough, short, is_settled=enough[0] <= max(least * _CLOSE, least + 1))
 
 
 def _checked(
