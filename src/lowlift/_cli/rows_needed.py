@@ -79,10 +79,10 @@ def _answer(found: "RowsNeeded", bound: str, confidence: float, time_limit: floa
         more = "" if found.is_settled else f" within {time_limit:g} seconds (--time-limit)"
         return (
             f"No number of rows was found{more} at which {asked} keeps {found.keep:g} of the "
-            f"information (NMI); {found.too_few or 0:,} rows with the same shares keep less. With "
-            f"the bound for this table it is {found.table_nmi:.4f}."
+            f"information (NMI); the most that were tried are {found.too_few or 0:,}. With the "
+            f"bound for this table it is {found.table_nmi:.4f}."
         )
-    few = "" if found.too_few is None else f"; {found.too_few:,} keep less"
+    few = "" if found.too_few is None else f"; for {found.too_few:,} no design was found that does"
     late = "" if found.is_settled else " Fewer may do: the search ran out of time (--time-limit)."
     return (
         f"About {found.rows:,} rows: then {asked} keeps {found.keep:g} of the information (NMI)"

@@ -26,8 +26,10 @@ _MOST_ROWS, _FEWEST_ROWS = 1 << 36, 10
 _CLOSE = 1.02
 #: How near to its bound a search goes that is not decided before.
 _GAP = 1e-3
-#: The part of the time that one sample may have.
-_PART = 0.25
+#: The part of the time that one sample may have: of those that are far apart, and later.
+_FIRST_PART, _PART = 0.08, 0.2
+#: By what factor samples differ until one keeps enough and one does not.
+_STEP = 4
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class RowsNeeded:
     keep: float
     #: The NMI that was found for so many rows; None where there are none.
     nmi: float | None
-    #: The most rows found that keep less; None where none was tried.
+    #: The most rows for which no design was found that keeps it; None where none was tried.
     too_few: int | None
     #: The rows of the table.
     table_rows: int
@@ -48,7 +50,8 @@ class RowsNeeded:
     #: Of a criterion that is not convex merging keeps it, and nothing is proven: 1.
     table_nmi: float
     most: float
-    #: Whether the search ended: `too_few` and `rows` are within 2%, or no number of rows keeps it.
+    #: Whether the search ended: `too_few` rows keep less (to 0.001 of NMI) and are within 2%, or no
+    #: number of rows keeps it. Else fewer than `rows` may do.
     is_settled: bool
 
 
@@ -102,31 +105,17 @@ def rows_needed(
     deadline = Deadline(time_limit)
     rows = int(joint.counts.sum())
     if bound.criterion.is_convex:
-        alone = random_response(joint, bound.criterion, gap=_GAP, time_limit=_part(deadline))
+        alone = random_response(joint, bound.criterion, gap=_GAP, time_limit=_part(deadline, _PART))
     else:
-        alone = subset_merging(joint, bound.criterion, time_limit=_part(deadline))
+        alone = subset_merging(joint, bound.criterion, time_limit=_part(deadline, _PART))
     proof = alone.certificate if bound.criterion.is_convex else None
     most = 1.0 if proof is None else proof.upper_bound
 
-    def answer(
-        found: tuple[int, float] | None, short: int | None, *, is_settled: bool
-    ) -> RowsNeeded:
-        enough, nmi = found or (None, None)
-        return RowsNeeded(enough, keep, nmi, short, rows, alone.audit.nmi, most, is_settled)
-
-    if most < keep:
-        return answer(None, None, is_settled=True)
-    enough, short = _bracket(joint, bound, keep, deadline)
-    while enough is not None and short is not None and enough[0] > short * _CLOSE:
-        middle = round(math.sqrt(enough[0] * short))
-        if deadline.is_over or not short < middle < enough[0]:
-            break
-        nmi = _kept(joint, bound, middle, keep, deadline)
-        enough, short = ((middle, nmi), short) if nmi >= keep else (enough, middle)
-    if enough is None:
-        return answer(None, short, is_settled=not deadline.is_over)
-    least = _FEWEST_ROWS if short is None else short
-    return answer(enough, short, is_settled=enough[0] <= max(least * _CLOSE, least + 1))
+    search = _Search(joint, bound, keep, deadline)
+    is_settled = most < keep or search.run()
+    enough, nmi = search.enough or (None, None)
+    told = rows, alone.audit.nmi, most, is_settled
+    return RowsNeeded(enough, keep, nmi, search.short, *told)
 
 
 def _checked(
@@ -154,59 +143,71 @@ def _checked(
     return Population(plain, sure)
 
 
-def _bracket(
-    joint: Joint, bound: Population, keep: float, deadline: Deadline
-) -> tuple[tuple[int, float] | None, int | None]:
-    """Return rows that keep enough with what they keep, and rows that keep too little.
+class _Search:
+    """Samples of a table's shares, some that keep enough and some that do not."""
 
-    From the table's own size up or down by doubling.
-    """
-    size = int(joint.counts.sum())
-    nmi = _kept(joint, bound, size, keep, deadline)
-    enough, short = ((size, nmi), None) if nmi >= keep else (None, size)
-    while not deadline.is_over and (enough is None or short is None):
-        size = 2 * size if enough is None else size // 2
-        if not _FEWEST_ROWS <= size <= _MOST_ROWS:
-            break
-        nmi = _kept(joint, bound, size, keep, deadline)
-        enough, short = ((size, nmi), short) if nmi >= keep else (enough, size)
-    return enough, short
+    def __init__(self, joint: Joint, bound: Population, keep: float, deadline: Deadline) -> None:
+        self.joint, self.bound, self.keep, self.deadline = joint, bound, keep, deadline
+        #: The fewest rows that keep enough, and what they keep.
+        self.enough: tuple[int, float] | None = None
+        #: The most rows that do not, and whether the search for them ended.
+        self.short: int | None = None
+        self.is_decided = True
+
+    def run(self) -> bool:
+        """Find both ends, then bisect; tell whether that ended.
+
+        From the table's own size up or down by a factor.
+        """
+        size = int(self.joint.counts.sum())
+        self._try(size, _FIRST_PART)
+        while self.enough is None or self.short is None:
+            size = _STEP * size if self.enough is None else size // _STEP
+            if self.deadline.is_over or not _FEWEST_ROWS <= size <= _MOST_ROWS:
+                return not self.deadline.is_over and self.is_decided
+            self._try(size, _FIRST_PART)
+        while self.enough[0] > max(self.short * _CLOSE, self.short + 1):
+            if self.deadline.is_over:
+                return False
+            self._try(round(math.sqrt(self.enough[0] * self.short)), _PART)
+        return self.is_decided
+
+    def _try(self, rows: int, part: float) -> None:
+        """Design on so many rows; the search stops when it is known whether they keep enough."""
+        nmi, most = self._kept(rows, _part(self.deadline, part))
+        if nmi >= self.keep:
+            self.enough = rows, nmi
+        else:
+            self.short, self.is_decided = rows, most < self.keep + _GAP
+
+    def _kept(self, rows: int, limit: float | None) -> tuple[float, float]:
+        """Return the NMI found for so many rows, and the proven bound on it."""
+        counts = _scaled(self.joint.counts, rows)
+        if (counts.sum(axis=1) == 0).any():  # a sample that lacks a value of S says nothing of it
+            return 0.0, 0.0
+        sample = Joint.from_counts(counts[:, counts.sum(axis=0) > 0], self.joint.s_labels)
+        try:
+            found = self._designed(sample, limit, self._is_open)
+            if found.audit.nmi < self.keep <= found.audit.nmi + 1e-6:  # a hair is lost in rounding
+                found = self._designed(sample, limit, None)
+        except Infeasible:  # a belief that P(s) may pass in the population
+            return 0.0, 0.0
+        return found.audit.nmi, 1.0 if found.certificate is None else found.certificate.upper_bound
+
+    def _is_open(self, state: State) -> bool:
+        return state.nmi < self.keep <= state.bound
+
+    def _designed(
+        self, sample: Joint, limit: float | None, progress: Callable[[State], object] | None
+    ) -> Release:
+        return random_response(sample, self.bound, gap=_GAP, time_limit=limit, progress=progress)
 
 
-def _kept(joint: Joint, bound: Population, rows: int, keep: float, deadline: Deadline) -> float:
-    """Return the NMI found for so many rows with the same shares; the search stops when decided."""
-    counts = _scaled(joint.counts, rows)
-    if (counts.sum(axis=1) == 0).any():  # a sample that lacks a value of S says nothing of it
-        return 0.0
-
-    def is_open(state: State) -> bool:
-        return state.nmi < keep <= state.bound
-
-    sample = Joint.from_counts(counts[:, counts.sum(axis=0) > 0], joint.s_labels)
-    try:
-        found = _designed(sample, bound, deadline, is_open)
-        if found.audit.nmi < keep <= found.audit.nmi + 1e-6:  # stopped a hair before rounding
-            found = _designed(sample, bound, deadline, None)
-    except Infeasible:  # a belief that P(s) may pass in the population
-        return 0.0
-    return found.audit.nmi
-
-
-def _designed(
-    sample: Joint,
-    bound: Population,
-    deadline: Deadline,
-    progress: Callable[[State], object] | None,
-) -> Release:
-    limit = _part(deadline)
-    return random_response(sample, bound, gap=_GAP, time_limit=limit, progress=progress)
-
-
-def _part(deadline: Deadline) -> float | None:
+def _part(deadline: Deadline, part: float) -> float | None:
     """Return the seconds that one search may have."""
     if math.isinf(deadline.end):
         return None
-    return max(0.05, min(deadline.left, _PART * (deadline.end - deadline.start)))
+    return max(0.05, min(deadline.left, part * (deadline.end - deadline.start)))
 
 
 def _scaled(counts: Ints, rows: int) -> Ints:
