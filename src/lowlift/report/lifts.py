@@ -1,10 +1,19 @@
 """The lifts before and after: what the heat maps show, and what became of the riskiest values."""
 
+import math
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from lowlift._audit import Audit
+from lowlift._guarantees import Ends, ends_of
 from lowlift._wording import cell, counted, percent, shown, times
+from lowlift.figures import colour_limit, heat_map_svg
+from lowlift.figures.lifts import Shown
 from lowlift.figures.page import Table
+
+if TYPE_CHECKING:
+    from lowlift.report.report import Report
 
 _RISKIEST, _OUTPUTS = 12, 3
 #: Cells, whose names are long.
@@ -75,3 +84,21 @@ def _became(published: Audit, x: int, names: tuple[str, ...]) -> list[str]:
         words.append(f"{len(outputs) - _OUTPUTS:,} more")
     lifts = published.lift[:, outputs]
     return ["; ".join(words), times(float(lifts.max())), times(float(lifts.min()))]
+
+
+def heat_map(report: "Report", part: Shown, title: str, what: str) -> str:
+    """Return the lifts of one side of a report as a picture; both sides have the same colours."""
+    sides = [side for side in (report.shown_before, report.shown_after) if side is not None]
+    ends = Ends(math.inf, math.inf) if report.is_curve else ends_of(report.raw.criterion)
+    return heat_map_svg(
+        part.log_lift,
+        part.rows,
+        part.columns,
+        title=title,
+        lower=ends.lower,
+        upper=ends.upper,
+        limit=colour_limit([side.log_lift for side in sides], *ends),
+        refused=None if report.is_curve else part.refused,
+        x_label=what,
+        salt=report.salt,
+    )

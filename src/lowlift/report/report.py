@@ -1,6 +1,5 @@
 """A release or an audit as facts: numbers, labels and sentences, and pictures drawn when asked."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,21 +10,14 @@ from lowlift._audit import Audit, audit
 from lowlift._cells.utility import Utility
 from lowlift._certificates import Certificate
 from lowlift._channel import Channel
-from lowlift._guarantees import ends_of, promise_in_full, stopped_note
+from lowlift._guarantees import promise_in_full, stopped_note
 from lowlift._receipts import Receipt
 from lowlift._wording import capital
 from lowlift.confidence import LiftIntervals
 from lowlift.criteria import Population
 from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
-from lowlift.figures import (
-    LegendEntry,
-    bar_chart_svg,
-    colour_limit,
-    heat_map_svg,
-    legend,
-    panel_svg,
-)
+from lowlift.figures import LegendEntry, bar_chart_svg, legend, panel_svg
 from lowlift.figures.lifts import Shown, arranged
 from lowlift.figures.page import Table, render
 from lowlift.figures.tradeoffs import curve_panels
@@ -337,7 +329,7 @@ class Report:
     def lift_before_svg(self) -> str:
         """The log-lifts of S by X, as a picture."""
         what = "cells" if self.is_rows else "values of X"
-        return self._heat_map(self.shown_before, "Lift of S by X as it is", what)
+        return lifts.heat_map(self, self.shown_before, "Lift of S by X as it is", what)
 
     @cached_property
     def lift_after_svg(self) -> str | None:
@@ -345,26 +337,7 @@ class Report:
         if self.shown_after is None:
             return None
         what = "published cells" if self.is_rows else "published"
-        return self._heat_map(self.shown_after, "Lift of S by what is published", what)
-
-    def _heat_map(self, part: Shown, title: str, what: str) -> str:
-        parts = [self.shown_before.log_lift]
-        if self.shown_after is not None:
-            parts.append(self.shown_after.log_lift)
-        ends = ends_of(self.raw.criterion)
-        lower, upper = (math.inf, math.inf) if self.is_curve else ends
-        return heat_map_svg(
-            part.log_lift,
-            part.rows,
-            part.columns,
-            title=title,
-            lower=lower,
-            upper=upper,
-            limit=colour_limit(parts, lower, upper),
-            refused=None if self.is_curve else part.refused,
-            x_label=what,
-            salt=self.salt,
-        )
+        return lifts.heat_map(self, self.shown_after, "Lift of S by what is published", what)
 
     @cached_property
     def shares_before_svg(self) -> str:

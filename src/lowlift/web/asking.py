@@ -108,10 +108,10 @@ def _of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool)
     if not found.earlier:
         return []
     title = f"{capital(_holder(wishes))} already has {_tables(len(found.earlier))} of these people"
-    more = {"earlier": found.earlier, "together": (found.most, found.least)}
+    ask = Ask("ledger", title, earlier=found.earlier, together=(found.most, found.least))
     if found.holds:
         text = "Together they keep your limit: this is audited on the rows themselves."
-        return [Ask("ledger", title, text, **more)]  # type: ignore[arg-type]
+        return [ask._replace(text=text)]
     stricter = Way("Choose a stricter limit", place.address("protection"))
     ids = joined([each.entry.id for each in found.earlier])
     if found.holds is None:
@@ -131,7 +131,7 @@ def _of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool)
         wait = Choice("wait", "Do not publish yet")
         choices = (wait, accept)
         wants = bool(missing)
-        return [Ask("ledger", title, text, choices, wants_release=wants, **more)]  # type: ignore[arg-type]
+        return [ask._replace(text=text, choices=choices, wants_release=wants)]
     text = "Together, drawn apart, they go beyond your limit: nothing is written for them."
     keyed = [each.entry for each in found.earlier if each.entry.draws == "keyed"]
     command = _refine(keyed[-1], place) if keyed else ""
@@ -142,8 +142,7 @@ def _of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool)
         f"that one, or publish all columns once. If it was never handed out: lowlift ledger "
         f"withdraw, with its number ({ids})."
     )
-    final = {"command": command, "ways": (stricter,), "is_final": True}
-    return [Ask("ledger", title, text, **final, **more)]  # type: ignore[arg-type]
+    return [ask._replace(text=text, command=command, ways=(stricter,), is_final=True)]
 
 
 def _tables(number: int) -> str:
