@@ -29,7 +29,8 @@ POLICY = {
 #: Every route that changes something, with the fields it needs beside the token.
 SHOWN = (
     *("look", "columns", "protection", "publish", "answer", "compare", "compared"),
-    *("pictures", "curve", "published/x", "publish/asks", "download/x/out"),
+    *("trade", "rows", "columns/tells", "columns/histogram"),
+    *("published/x", "publish/asks", "download/x/out"),
 )
 FORMS = {
     "/demo": {},

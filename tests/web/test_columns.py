@@ -228,6 +228,17 @@ def test_a_column_with_one_value_cannot_be_protected(wide):
     expect(row(wide, "ward").locator(".error")).to_be_empty()
 
 
+def test_many_numbers_are_protected_in_groups(visit):
+    page = opened(visit, "clinic.csv", clinic())
+    choose(page, "age", "Protect")
+    waiting = answer(page, "waiting")
+    expect(waiting).to_contain_text("'age' has 73 different numbers: to protect it, group them")
+    waiting.get_by_role("link", name="Go there").click()
+    expect(page.get_by_label("A new group of age starts at")).to_be_focused()
+    page.get_by_role("button", name="10 years").click()
+    answer(page)
+
+
 def test_all_columns_left_out_says_so(visit):
     page = opened(visit, "clinic.csv", clinic())
     choose(page, "disease", "Protect")

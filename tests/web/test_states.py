@@ -15,7 +15,7 @@ from lowlift.errors import InvalidInput
 from lowlift.web.settings import ENCODINGS, MOST_PINNED, SINGLE, WEIGHTS, Setting, pinned_of
 from lowlift.workflow import CRITERIA, MECHANISMS, ColumnProfile
 from lowlift.workflow.overview import Overview
-from web.browsing import answer, choose, go_to
+from web.browsing import answer, choose, go_to, limit
 from web.serving import until
 
 NAMES = st.text(
@@ -274,6 +274,18 @@ def test_what_is_changed_is_in_the_url(visit, query):
     other = visit.context.new_page()
     other.goto(page.url)
     assert shown(other)[:2] == changed[:2]
+
+
+def test_a_wrong_number_is_at_its_field_and_not_in_the_url(visit, clinic_key):
+    page = visit.page
+    visit.go(f"/protection?table={clinic_key}&s=disease&x=zip&limit=3")
+    answer(page)
+    limit(page, "many")
+    expect(answer(page, "waiting")).to_contain_text("The limit must be a number")
+    expect(page.locator('[data-error="limit"]')).to_contain_text("must be a number")
+    expect(page).to_have_url(re.compile("limit=3"))
+    page.reload()
+    expect(page.get_by_label("or another factor")).to_have_value("3")
 
 
 def test_back_undoes_a_change(visit, clinic_key):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lowlift.tables.table import Table
 
 #: A column of S with more values must have declared bins.
-_MOST_VALUES = 20
+MOST_CLASSES = 20
 
 
 def with_classes(table: "Table", schema: "Schema") -> "Schema":
@@ -26,8 +26,8 @@ def with_classes(table: "Table", schema: "Schema") -> "Schema":
         kind = table.kinds.get(name)
         if name in schema.bins or kind not in NUMERIC:
             continue
-        values = table.profiling().values(name, _MOST_VALUES + 1)
-        if len(values) <= _MOST_VALUES:
+        values = table.profiling().values(name, MOST_CLASSES + 1)
+        if len(values) <= MOST_CLASSES:
             found[name] = Each() if kind == "integer" else _between(values)
     return replace(schema, bins={**schema.bins, **found}) if found else schema
 

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 from fastapi import Depends, Request
 
 from lowlift._wording import counted
+from lowlift.tables.classes import MOST_CLASSES
+from lowlift.tables.columns import NUMERIC
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
@@ -45,14 +47,9 @@ class Place:
         """Return the place in a table that was looked at: columns named, bins checked by kind."""
         setting = self.setting.on(overview)
         faults = {**setting.wrong_bins(overview.kinds), **self.faults}
-        constant = {column.name for column in overview.columns if "constant" in column.flags}
-        if setting.sensitive and constant.issuperset(setting.sensitive):
-            name = setting.sensitive[0]
-            faults[f"role:{name}"] = (
-                f"{name!r} has the same value in every row: there is nothing to protect. Protect "
-                "another column."
-            )
-        return replace(self, setting=setting, faults=faults)
+        return replace(
+            self, setting=setting, faults={**_wrong_sensitive(setting, overview), **faults}
+        )
 
     @property
     def comparison(self) -> str:
@@ -60,6 +57,25 @@ class Place:
         others = [other for other in self.pinned if other != self.setting][: MOST_PINNED - 1]
         queries = [("setting", other.query) for other in (self.setting, *others)]
         return f"/compare?{urlencode(queries)}"
+
+
+def _wrong_sensitive(setting: Setting, overview: Overview) -> dict[str, str]:
+    """Return what is wrong with the columns to protect, by the name of the field."""
+    found = {column.name: column for column in overview.columns}
+    chosen = [found[name] for name in setting.sensitive if name in found]
+    if chosen and all("constant" in column.flags for column in chosen):
+        message = (
+            f"{chosen[0].name!r} has the same value in every row: there is nothing to protect. "
+            "Protect another column."
+        )
+        return {f"role:{chosen[0].name}": message}
+    return {
+        f"bin:{column.name}": f"{column.name!r} has {column.different:,} different numbers: to "
+        "protect it, group them."
+        for column in chosen
+        if column.kind in NUMERIC and (column.different or 0) > MOST_CLASSES
+        if column.name not in dict(setting.bins)
+    }
 
 
 def _place(request: Request) -> Place:

@@ -329,10 +329,10 @@ def _number(name: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
+    if name == "limit" and not (value > 1 and math.isfinite(value)):
+        raise InvalidInput("the limit must be a number above 1: how many times as likely.")
     if not math.isfinite(value) or value < 0:
         raise InvalidInput(f"{name} must be a number, 0 or more.")
-    if name == "limit" and not value > 1:
-        raise InvalidInput("the limit must be a number above 1: how many times as likely.")
     if name == "confidence" and not 0.5 <= value < 1:
         raise InvalidInput("the confidence must be a number from 0.5 to below 1, such as 0.95.")
     if name == "seconds" and not 1 <= value <= MOST_SECONDS:

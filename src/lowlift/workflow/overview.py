@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lowlift.errors import InvalidInput
 from lowlift.tables import Table, open_table
+from lowlift.tables.classes import MOST_CLASSES
 from lowlift.tables.columns import NUMERIC
 from lowlift.workflow.profiles import ColumnProfile
 from lowlift.workflow.profiling import flagged
@@ -24,8 +25,6 @@ ORDERED = NUMERIC | {"date", "timestamp"}
 _SOME_ROWS, _EXAMPLES = 1_000, 4
 #: Numbers with so many values or fewer are shown by their values.
 _FEW = 6
-#: Whole numbers with so many values or fewer can each be a group.
-_SINGLE = 20
 #: Bars of a histogram: one for each whole number up to so many; about so many otherwise.
 _SINGLE_BARS, _BARS = 60, 40
 
@@ -117,7 +116,7 @@ def overview_of(source: Any, *, engine: str | None = None) -> Overview:
 
 
 def _single(look: "Profiling", column: ColumnProfile) -> str:
-    if column.kind not in NUMERIC or not 0 < (column.different or 0) <= _SINGLE:
+    if column.kind not in NUMERIC or not 0 < (column.different or 0) <= MOST_CLASSES:
         return ""
     if column.kind == "integer":
         return "each"

@@ -174,8 +174,15 @@ document.addEventListener("DOMContentLoaded", () => {
   if (form) watchForm(form);
   document.addEventListener("change", checkSize);
   document.addEventListener("htmx:load", (event) => listen(event.target));
+  // The sheet of a phone stays open when its content is replaced.
+  let isOpen = false;
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id === "answer") isOpen = Boolean(document.querySelector("#answer-body:popover-open"));
+  });
   document.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target.id === "answer") answered();
+    if (event.detail.target.id !== "answer") return;
+    answered();
+    if (isOpen) byId("answer-body").showPopover();
   });
   document.addEventListener("htmx:sendError", lose);
   setInterval(() => { if (!document.hidden) probe(); }, 5000);

@@ -34,7 +34,9 @@ async def answer(request: Request, place: InPlace, session: InSession) -> Respon
         parts += (await below(session, place, is_swapped=True)).parts
     now = urlsplit(request.headers.get("hx-current-url", ""))
     before, _ = Setting.read(parse_qsl(now.query, keep_blank_values=True))
-    is_new = before != place.setting or now.path != f"/{place.step}"
+    # Only groups are kept as they were written: another wrong field is not in the address.
+    is_kept = all(name.startswith(("bin:", "role:")) for name in place.faults)
+    is_new = is_kept and (before != place.setting or now.path != f"/{place.step}")
     return HTMLResponse(parts, headers={"HX-Push-Url": place.address()} if is_new else {})
 
 

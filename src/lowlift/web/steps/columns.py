@@ -231,7 +231,7 @@ async def tells(place: InPlace, session: InSession) -> Response:
 
 
 @router.get("/columns/histogram")
-async def histogram(place: InPlace, session: InSession, column: str) -> Response:
+async def histogram(place: InPlace, session: InSession, column: str = "") -> Response:
     """Return the histogram of a column, with handles and suggestions for its groups."""
     table = session.table(place.setting.table)
     overview = await overview_of(session, place.setting.table)

@@ -96,8 +96,10 @@ async def asks(request: Request, place: InPlace, session: InSession) -> Response
 
 def _address(place: Place, wishes: work.Wishes) -> str:
     """Return the address that shows the same again."""
-    pairs = [("to", wishes.to), ("form", wishes.form), *(("keep", name) for name in wishes.keep)]
-    return f"{place.address('publish')}&{urlencode(pairs)}"
+    pairs = [("to", wishes.to)] if wishes.to != EVERYBODY else []
+    pairs += [("form", wishes.form)] if wishes.form != "csv" else []
+    pairs += [("keep", name) for name in wishes.keep]
+    return "&".join(filter(None, (place.address("publish"), urlencode(pairs))))
 
 
 def _wishes(session: Session, given: QueryParams | FormData) -> work.Wishes:
