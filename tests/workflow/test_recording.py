@@ -385,8 +385,7 @@ def test_the_web_app_asks_and_tells_the_ledger(people, tmp_path, monkeypatch):
 
 def test_a_ledger_is_consulted_without_a_word_in_it(people, tmp_path):
     """What it says before a publication is what publishing would do."""
-    from lowlift.tables import open_table
-    from lowlift.workflow import Options, Recording, design, publish
+    from lowlift.workflow import design, publish
     from lowlift.workflow.consulting import consult
 
     made = design(people, WARD, ll.LIP(0.3))

@@ -230,9 +230,8 @@ class Table:
 
         asked, table = self._engine.numbered_cells(symbols)  # of a held table, found once
         limit = None if self.rows <= most else most
-        dialect = self._engine.dialect
-        query = queries.sample(names, asked, table, dialect, limit, is_random=is_random)
-        return self._engine.fetch(query)
+        given = names, asked, table, self._engine.dialect, limit
+        return self._engine.fetch(queries.sample(*given, is_random=is_random))
 
     def group_means(
         self, groups: Sequence[Column], means: Sequence[str], most: int
