@@ -56,10 +56,10 @@ async def answered(session: Session, setting: Setting, patience: float = PATIENC
     counts = session.joints.get((setting.counted, table.version))
     given = table.source, table.engine, counts, asked, setting, bound
     found = session.job(("answer", setting, table.version), work.answer, *given)
-    if await found.wait(patience) and isinstance(found.result, work.Answer):
-        joint = found.result.joint
-        if joint is not None:
-            session.joints[setting.counted, table.version] = joint
+    await found.wait(patience, lambda: first_answer(found) is not None)
+    known = found.result or first_answer(found)
+    if isinstance(known, work.Answer) and known.joint is not None:
+        session.joints[setting.counted, table.version] = known.joint
     return found
 
 

@@ -94,12 +94,12 @@ class Job:
         """Seconds since the start."""
         return time.monotonic() - self.started
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait for the outcome, at most so long; return whether there is one."""
+    async def wait(self, seconds: float, is_enough: Callable[[], bool] = lambda: False) -> bool:
+        """Wait for the outcome, so long or until `is_enough`; return whether there is one."""
         end = time.monotonic() + seconds
         self.listeners += 1
         try:
-            while self.is_running and (left := end - time.monotonic()) > 0:
+            while self.is_running and not is_enough() and (left := end - time.monotonic()) > 0:
                 await self.change(left)
         finally:
             self.listeners -= 1

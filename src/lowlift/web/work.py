@@ -163,7 +163,7 @@ def answer(
         "preferred": setting.preferred_encoding,
         "time_limit": setting.seconds,
         "progress": lambda state: tell(tuple(state)),
-        "first": lambda made: tell(_answer(made, None)),
+        "first": lambda made: tell(_answer(made, made.release.joint)),
     }
     try:
         if joint is None and asked.cells is None and setting.mechanism != "auto":
@@ -203,6 +203,7 @@ def trade(
     tell: Tell,
 ) -> tuple[Stop, ...]:
     """Return what each limit keeps; steps are the points found so far."""
+    os.nice(10)  # the answer comes first
     how: Any = {"mechanism": setting.mechanism, "engine": engine, "tell": tell}
     return tuple(stops(source, asked, made, bounds, **how))
 
