@@ -81,11 +81,13 @@ build/rivals/done: constraints-rivals.txt scripts/rivals
 	@touch $@
 
 # QUICK=1: about 2 minutes, prints the table and leaves the documents alone. Else about 20 minutes on a free machine,
-# and the table in README.md, docs/benchmarks.md and the plots are written anew.
+# and the table in README.md, docs/benchmarks.md and the plots are written anew; some ten hours more for simulations of
+# populations that benchmarks/population.json does not have yet.
 bench: $(VENV)/with-bench build/rivals/done
 	$(BIN)/python benchmarks/run.py $(if $(QUICK),--form quick,--form full --publish) $(BENCH)
 	$(BIN)/python benchmarks/one_record.py
-	$(BIN)/python benchmarks/population.py --targets --samples $(if $(QUICK),5,200)
+	$(BIN)/python benchmarks/population.py $(if $(QUICK),--targets --samples 5,--form full --publish)
+	$(if $(QUICK),,$(BIN)/python benchmarks/population.py --cells)
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/web_app.py
 	$(BIN)/python benchmarks/time_limits.py $(if $(QUICK),--limits 1 --most 2000)

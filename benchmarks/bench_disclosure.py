@@ -92,7 +92,6 @@ def bench_audit(contest: Any, rivals: RivalProcess, tmp_path: Path, size: str) -
         "delta (the largest absolute log lift, zero lifts aside)",
         better="same",
         tolerance=1e-9,
-        headline=True,
     )
     contest(job, ours, others)
 
@@ -210,6 +209,5 @@ def bench_enforcement(
         f"{table.name}: {len(table.frame):,} rows, |X| = {joint.n_x}, |S| = {joint.n_s}",
         "NMI",
         f"LIP({delta})",
-        headline=delta == 0.5,
     )
     contest(job, ours, others)

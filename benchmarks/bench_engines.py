@@ -29,7 +29,7 @@ def rate(rows: int) -> Callable[[Any], float]:
 
 def job_of(name: str, rows: int, engine: str) -> Job:
     data = f"{engine}, {rows:,} rows, |X| = 17, |S| = 5"
-    return Job(GROUP, name, data, "rows", better="same", headline=engine == "DuckDB")
+    return Job(GROUP, name, data, "rows", better="same")
 
 
 @pytest.mark.sizes(tiny=[5000], quick=[2_000_000], full=[10_000_000])

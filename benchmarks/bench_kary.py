@@ -80,6 +80,5 @@ def bench_randomised_response(contest: Any, form: str, size: tuple[str, float]) 
         f"{name}: |X| = {joint.n_x}, |S| = {joint.n_s}",
         "NMI",
         str(criterion),
-        headline=bound in {0.2, 0.5},
     )
     contest(job, ours, others)

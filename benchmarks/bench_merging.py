@@ -46,7 +46,6 @@ def bench_figure_4_sweep_17x5(contest: Any, size: int) -> None:
         "mean NMI",
         "ALIP.split(0.25 to 8, 0.5)",
         tolerance=1e-9,
-        headline=True,
     )
     contest(job, ours, [Contender("naive NumPy port of Algorithm 1", rival, settings="no audit")])
 
@@ -81,7 +80,6 @@ def bench_subset_merging(contest: Any, size: tuple[int, int]) -> None:
         "NMI",
         str(criterion),
         tolerance=1e-9,
-        headline=n_x in {30, 1000},
     )
     contest(job, ours, others, rounds=3 if n_x > 1000 else 9)
 

@@ -67,7 +67,6 @@ def bench_textbook(contest: Any, size: tuple[int, int, float]) -> None:
         "NMI",
         f"ALIP.split({epsilon}, 0.65)",
         tolerance=2e-6,
-        headline=epsilon == 1.0 and n_x != 12,
     )
     contest(job, ours, others)
 
@@ -120,7 +119,6 @@ def bench_large_200x15(contest: Any, size: float) -> None:
         "|X| = 200, |S| = 15",
         "NMI",
         str(criterion),
-        headline=size == 2.0,
     )
     contest(job, ours, [rival], rounds=3)
 

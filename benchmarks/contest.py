@@ -67,8 +67,6 @@ class Job:
         "higher", "lower" or "same" (all must find one value).
     tolerance
         Objectives closer than this are equal.
-    headline
-        Whether the README shows it.
     """
 
     group: str
@@ -78,7 +76,6 @@ class Job:
     bound: str = ""
     better: str = "higher"
     tolerance: float = 1e-6
-    headline: bool = False
 
 
 @dataclass

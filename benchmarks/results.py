@@ -2,7 +2,7 @@
 
     {"format": "lowlift-benchmarks", "version": 1, "form": "full", "date": "...",
      "machine": {...}, "load": {"before": [1, 5, 15 minutes], "after": [...]}, "versions": {...},
-     "contests": [{"group", "name", "data", "bound", "measure", "better", "tolerance", "headline",
+     "contests": [{"group", "name", "data", "bound", "measure", "better", "tolerance",
                    "ours": ENTRY, "rivals": [ENTRY, ...], "absent": [{"who", "why"}, ...]}, ...],
      "growth": [{"plot", "curve", "size", "seconds", ...}, ...],
      "targets": [{"id", "name", "n_x", "n_s", "classes", "criterion", "limit", "seconds", "nmi",
@@ -31,7 +31,7 @@ TOP = {
     *("contests", "growth", "targets", "rows", "not_run"),
 }
 CONTEST = {
-    *("group", "name", "data", "bound", "measure", "better", "tolerance", "headline"),
+    *("group", "name", "data", "bound", "measure", "better", "tolerance"),
     *("ours", "rivals", "absent"),
 }
 ENTRY = {"who", "settings", "objective", "note", "calls", "rounds", "seconds"}

@@ -29,12 +29,16 @@ def drawn_anew() -> str:
     """Draw the leakage of fresh draws of one release, and of the same draws published again."""
     joint = ll.Joint.random(5, 17, seed=0)
     release = ll.random_response(joint, ll.LIP(FIRST))
-    times = np.arange(1, 4)
+    times = np.arange(1, 6)
     found = [audit_together(joint, [release.channel] * int(k), release.criterion) for k in times]
+    below, above = (
+        np.array([getattr(each, f"{side}_lift_leakage") for each in found])
+        for side in ("min", "max")
+    )
     curves = (
-        Curve("fresh draws, below", times, np.array([f.min_lift_leakage for f in found]), colour=2),
-        Curve("fresh draws, above", times, np.array([f.max_lift_leakage for f in found]), colour=0),
-        Curve("the same draws", times, np.full(3, FIRST), colour=3),
+        Curve("fresh draws, below", times, below, "marker", 2),
+        Curve("fresh draws, above", times, above, "marker", 0),
+        Curve("the same draws", times, np.full(len(times), FIRST), "marker", 3),
     )
     return _drawn(Panel("What is revealed", "publications of LIP(0.25)", "leakage (nats)", curves))
 

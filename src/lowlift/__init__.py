@@ -20,6 +20,7 @@ from lowlift._mechanisms.optimal_merging import optimal_merging
 from lowlift._mechanisms.random_response import random_response
 from lowlift._mechanisms.refinement import Refinement
 from lowlift._mechanisms.refining import refine
+from lowlift._mechanisms.rows_needed import RowsNeeded, rows_needed
 from lowlift._mechanisms.subset_random_response import subset_random_response
 from lowlift._mechanisms.watchdog import watchdog
 from lowlift._partition import Partition
@@ -75,6 +76,7 @@ __all__ = [
     "Population",
     "Refinement",
     "Release",
+    "RowsNeeded",
     "Schema",
     "SolverFailed",
     "Tradeoff",
@@ -93,6 +95,7 @@ __all__ = [
     "random_response",
     "read_joint",
     "refine",
+    "rows_needed",
     "sanitize",
     "subset_merging",
     "subset_random_response",

@@ -1,9 +1,11 @@
 """The README's block, the page and the plots are what the stored results give."""
 
 import copy
+import re
 from pathlib import Path
 
 import pages
+import population
 import pytest
 import results as records
 import rows_targets
@@ -35,9 +37,16 @@ def test_the_stored_results_are_of_the_full_form(stored):
 
 def test_a_changed_number_changes_the_block(stored):
     other = copy.deepcopy(stored)
-    contest = next(c for c in other["contests"] if c["headline"] and c["rivals"])
-    contest["rivals"][0]["seconds"]["median"] *= 7
+    other["rows"][0]["entries"][0]["seconds"] *= 7
     assert pages.block(other) != pages.block(stored)
+
+
+def test_what_promises_something_else_is_not_compared(stored):
+    assert any(c["group"].startswith(pages.UNLIKE) for c in stored["contests"])
+    text = pages.page(stored, {})
+    assert not re.search(r"k-ary|OpenDP make|GRR_Client", text)
+    assert "full-domain recoding" in text
+    assert "OpenDP" not in pages.block(stored)
 
 
 def entry(who, objective, **more):
@@ -154,3 +163,21 @@ def test_a_run_of_anything_else_is_not_published_in_part(stored, changed):
 def test_the_stored_targets_are_all_that_there_are(stored):
     names = [target["id"] for target in stored["targets"]]
     assert names == [str(target) for target in targets.FULL]
+
+
+def test_the_page_on_populations_is_what_its_results_give():
+    lines, cells = population.stored()
+    page = population.PAGE.read_text(encoding="utf-8")
+    for name, text in (population.tables(lines) | {"cells": population.cells_table(cells)}).items():
+        assert population.START.format(name) + text + population.END in page
+    whole = [line for line in lines if line.key[1:] == ("LIP(.5)", 10_000, False)]
+    assert (len(whole), {line.samples for line in whole}) == (20, {200})
+    assert not any(line.is_missed for line in lines)
+
+
+def test_fewer_samples_of_a_population_are_the_first_of_more():
+    one, two = (population.measured("0", "MaxLift(.5)", 1000, False, n) for n in (1, 2))
+    assert (one.samples, two.samples, one.broken, two.broken) == (1, 2, 0, 0)
+    first, second = (next(population.samples_of("0", 1000))[0] for _ in range(2))
+    assert (first.counts == second.counts).all()
+    assert two.nmi != one.nmi

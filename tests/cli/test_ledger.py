@@ -71,6 +71,15 @@ def test_an_option_names_another_ledger(lowlift, sanitize, own):
     assert "give --ledger or --no-ledger, not both" in ran.err
 
 
+def test_a_bound_is_shown_as_it_was_given(lowlift, sanitize, own):
+    assert sanitize("a.csv", epsilon=0.1).code == 0
+    given = ("--for", "population", "--confidence", "0.9995", "--to", "one", "--total", "5")
+    assert sanitize("b.csv", *given, epsilon=0.7).code == 0
+    shown = lowlift("ledger", "show").out
+    assert "LIP(0.1)" in shown
+    assert "Population(LIP(0.7), 0.9995)" in shown
+
+
 def test_a_total_and_a_withdrawal_let_a_table_through(lowlift, sanitize, own):
     assert sanitize("a.csv").code == 0
     assert sanitize("b.csv", "--total", 3).code == 0

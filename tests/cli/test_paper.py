@@ -1,5 +1,6 @@
 """``lowlift paper`` as a user runs it: in a process of its own."""
 
+import csv
 import json
 import os
 import signal
@@ -50,6 +51,21 @@ def test_it_writes_the_page_and_says_where(tmp_path):
     assert (manifest["seed"], manifest["joints"], manifest["quick"]) == (3, 2, True)
 
 
+@pytest.mark.second_lane
+def test_a_figure_is_drawn_at_another_size(tmp_path):
+    size = ["--x", 30, "--s", 8, "--joints", 1, "--lambda", 0.4, "--budget", 4, "--seconds", 2]
+    found = lowlift("paper", 5, *size, "--jobs", 1, "--out", tmp_path / "larger")
+    assert (found.returncode, found.stderr) == (0, "")
+    manifest = json.loads((tmp_path / "larger" / "reproduction.json").read_text("utf-8"))
+    assert (manifest["n_x"], manifest["n_s"], manifest["lambdas"]) == (30, 8, [0.4])
+    assert (manifest["epsilons"], manifest["seconds"]) == ([4.0], 2.0)
+    with (tmp_path / "larger" / "figure-5.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["quantity"] == "nmi"]
+    kept = {row["series"]: float(row["ours"]) for row in rows}
+    assert kept["subset-merging"] <= kept["srr"] + 1e-9
+    assert kept["srr"] <= kept["aorr"] + 1e-9
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -57,6 +73,8 @@ def test_it_writes_the_page_and_says_where(tmp_path):
         (["4", "--joints", "0"], "joints must be 1 or more; got 0."),
         (["4", "--jobs", "0"], "jobs must be 1 or more; got 0."),
         (["4", "--seed", "-1"], "seed must be 0 or more; got -1."),
+        (["4", "--x", "1"], "x must be a whole number, 2 or more; got 1."),
+        (["4", "--budget", "-1"], "budgets must be above 0 and finite; got [-1.0] nats."),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(arguments, message, tmp_path):

@@ -97,3 +97,38 @@ def test_other_promises_are_refused(lowlift, people, options, message):
     found = lowlift("audit", people, *COLUMNS, "--at-most", "2", *options)
     assert found.code == 2
     assert message in found.err
+
+
+def test_how_many_rows_a_bound_needs(lowlift, people):
+    asked = ("rows-needed", people, *COLUMNS, "--criterion", "lip", "--epsilon", "0.3")
+    found = lowlift(*asked, "--keep", "80%", "--json")
+    assert found.code == 0, found.err
+    data = json.loads(found.out)
+    assert data["table_rows"] == 3000
+    assert data["too_few"] < data["rows"]
+    assert data["keep"] == 0.8 <= data["nmi"] <= data["most"]
+    assert data["criterion"] == str(ll.Population(ll.LIP(0.3)))
+    words = lowlift(*asked, "--keep", "0.8")
+    assert f"About {data['rows']:,} rows: then LIP(epsilon=0.3) for the population" in words.out
+    assert "for samples with the shares of this table" in words.out
+    strict = lowlift(*asked, "--keep", "0.8", "--confidence", "0.999", "--json")
+    assert json.loads(strict.out)["rows"] > data["rows"]
+    none = lowlift("rows-needed", people, *COLUMNS, "--at-most", "1.1", "--keep", "0.9999")
+    assert none.code == 1
+    assert "No number of rows is enough: LIP(epsilon=0.09531017980432" in none.out
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--keep", "all"), "keep must be a number such as 0.8 or 80%; got 'all'."),
+        (("--keep", "120%"), "keep must lie between 0 and 1; got 1.2."),
+        (("--keep", "0.8", "--confidence", "95"), "confidence must lie between 0 and 1; got 95."),
+        (("--keep", "0.8", "--at-most", "2"), "name one bound"),
+    ],
+)
+def test_rows_needed_refuses_bad_input(lowlift, people, options, why):
+    asked = ("rows-needed", people, *COLUMNS, "--criterion", "lip", "--epsilon", "0.3")
+    found = lowlift(*asked, *options)
+    assert found.code == 2
+    assert why in found.err

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import lowlift as ll
 from people import write_people
 
 
@@ -60,3 +61,27 @@ def test_without_the_key_nothing_is_drawn(lowlift, published, tmp_path):
     assert ran.code == 2
     assert "Give the id column and the key that the first was drawn by" in ran.err
     assert not list(tmp_path.glob("second.*"))
+
+
+def test_a_refinement_for_the_population(lowlift, published, tmp_path):
+    first = lowlift(
+        *("sanitize", "people.csv", "-s", "disease", "-x", "ward", "--criterion", "lip"),
+        *("--epsilon", 0.2, "--encoding", "codes", "--id", "pid", "--key-file", "draws.key"),
+        *("--for", "population", "-o", "one.csv", "--no-ledger"),
+    )
+    assert first.code == 0, first.err
+    ran = lowlift(
+        *("refine", "one.release.json", "people.csv", "--criterion", "lip", "--epsilon", 0.5),
+        *("--for", "population", "--id", "pid", "--key-file", "draws.key", "--first", "one.csv"),
+        *("-o", "two.csv", "--json"),
+    )
+    assert ran.code == 0, ran.err
+    data = json.loads(ran.out)
+    assert data["is_verified"]
+    assert data["design"]["published"]["for"] == "population"
+    before = ll.Release.from_json(tmp_path / "one.release.json")
+    after = ll.Refinement.from_json(tmp_path / "two.release.json")
+    assert after.release.criterion == ll.Population(ll.LIP(0.5))
+    assert after.audit.is_satisfied
+    assert after.nmi > before.audit.nmi + 0.01
+    assert lowlift("verify", "two.release.json", "two.csv", "--against", "people.csv").code == 0

@@ -3,10 +3,12 @@
 import functools
 import importlib
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+import lowlift as ll
 import lowlift.paper
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "paper-mapping.md"
@@ -87,3 +89,34 @@ def test_what_the_page_says_of_propositions_and_figures_is_there():
     assert tried == {"Theorem 1", *(str(k) for k in range(1, len(PROPOSITIONS) + 1))}
     assert sorted(lowlift.paper.EXPERIMENTS) == list(range(2, len(FIGURES) + 1))
     assert 1 in lowlift.paper.FIGURES
+
+
+def test_equations_9_and_10_are_about_the_merged_set_alone():
+    named = {cell.partition(" ")[0]: names for cell, names in rows()}
+    assert named["(9)"][:2] == ["lowlift.measures.max_lift", "lowlift.watchdog"]
+    assert named["(10)"][:2] == ["lowlift.measures.min_lift", "lowlift.watchdog"]
+    counts = [[10, 2, 13, 7], [1, 10, 7, 13]]  # merged, the first two say less than the others
+    joint = ll.Joint.from_counts(counts, x_labels="abcd")
+    release = ll.watchdog(joint, ll.LIP(0.5), repair=False)
+    assert ll.high_risk(joint, ll.LIP(0.5)) == ("a", "b")
+    at = release.channel.y_labels.index(("a", "b"))
+    p_h = [Fraction(12, 32), Fraction(11, 31)]  # P(X_H|s)
+    lifts = [float(p / Fraction(23, 63)) for p in p_h]
+    assert ll.measures.max_lift(joint, release.channel)[at] == pytest.approx(max(lifts), rel=1e-12)
+    assert ll.measures.min_lift(joint, release.channel)[at] == pytest.approx(min(lifts), rel=1e-12)
+    # The leakage over all outputs is another number.
+    assert release.audit.lift.max() > max(lifts) + 1e-3
+
+
+def test_equation_33_is_a_set_of_symbols():
+    named = {cell.partition(" ")[0]: names for cell, names in rows()}
+    assert named["(33)"] == ["lowlift.high_risk", "lowlift.AlphaLift"]
+    joint, bound = ll.Joint.random(3, 8, seed=0), ll.AlphaLift(2, 0.3, 0.2)
+    channel = ll.Channel.identity(joint)
+    over = (ll.measures.alpha_lift(joint, channel, 2) > 2.718281828459045**0.2) | (
+        ll.measures.alpha_lift_inverse(joint, channel, 2) > 2.718281828459045**0.3
+    )
+    assert ll.high_risk(joint, bound) == tuple(
+        x for x, is_high in zip(joint.x_labels, over, strict=True) if is_high
+    )
+    assert 0 < over.sum() < joint.n_x

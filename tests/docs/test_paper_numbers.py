@@ -101,7 +101,16 @@ def test_kept_numbers_are_still_what_the_package_finds(kept):
         assert own == budgets
 
 
-@pytest.mark.parametrize("change", [{"quick": True}, {"joints": 50}, {"figures": [4, 6]}], ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"quick": True},
+        {"joints": 50},
+        {"figures": [4, 6]},
+        {"departs_from_the_paper": {"n_x": 30}},
+    ],
+    ids=str,
+)
 def test_a_short_run_is_refused(change, tmp_path):
     found = {"quick": False, "joints": None, "figures": list(range(1, 9))} | change
     (tmp_path / "comparison.json").write_text(json.dumps(found), "utf-8")

@@ -482,3 +482,40 @@ def test_means_are_finite_on_every_curve(sweeps):
         for sweep in found.values():
             for name in ("nmi", "min_lift_leakage", "max_lift_leakage", "seconds"):
                 assert np.isfinite(sweep.mean(name)).all()
+
+
+# Another setup.
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    out = tmp_path_factory.mktemp("elsewhere") / "result"
+    options = {"n_s": 3, "n_x": 8, "lambdas": [0.3], "epsilons": [1.0, 2.0], "seconds": 5.0}
+    return reproduce(out, [1, 2, 5, 7], joints=3, jobs=1, **options)
+
+
+def test_another_setup_is_drawn_and_compared_with_nothing(elsewhere):
+    folder = elsewhere.parent
+    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    assert (manifest["n_s"], manifest["n_x"], manifest["lambdas"]) == (3, 8, [0.3])
+    content = json.loads((folder / "comparison.json").read_text("utf-8"))
+    assert content["departs_from_the_paper"]["epsilons"] == [1.0, 2.0]
+    assert content["comparisons"] == content["readings"] == content["impossible"] == []
+    for number in (2, 5, 7):
+        rows = table(folder / f"figure-{number}.csv")
+        assert {row["paper"] for row in rows} == {""}
+        assert {float(row["epsilon"]) for row in rows} == {1.0, 2.0}
+        assert all(math.isfinite(float(row["ours"])) for row in rows)
+        assert "the paper" not in (folder / f"figure-{number}.svg").read_text("utf-8")
+    first = table(folder / "figure-1.csv")
+    assert {row["generator"] for row in first} == {
+        "uniform entries, |X|=8",
+        "|N(0,1)| entries, |X|=8",
+    }
+    for name in {row["generator"] for row in first}:
+        ours = [float(row["ours"]) for row in first if row["generator"] == name]
+        assert sum(ours) == pytest.approx(1, abs=1e-12)
+    text = elsewhere.read_text("utf-8")
+    assert text.count("Not the paper's setup") == 4
+    assert "|S|=3, |X|=8, means over 3 random joints" in text
+    assert "nan" not in re.sub(r"<svg.*?</svg>|base64,[^\"]*", "", text, flags=re.DOTALL)

@@ -10,7 +10,7 @@ from joblib.externals.loky import get_reusable_executor
 
 import lowlift as ll
 from lowlift.paper import runs
-from lowlift.paper.experiments import EXPERIMENTS
+from lowlift.paper.experiments import EXPERIMENTS, Setup
 from lowlift.paper.runs import Size, joint_of, run_experiment, runner, start_workers
 
 TINY = Size(joints=2, is_quick=True)
@@ -260,8 +260,11 @@ def test_a_piece_is_named_by_all_that_decides_it(monkeypatch):
         runs.Task(4, "best", 9, (1, 2), (1.0,), 2.0),
         runs.Task(4, "best", 9, (0, 1), (2.0,), 2.0),
         runs.Task(4, "best", 9, (0, 1), (1.0,), 30.0),
+        runs.Task(4, "best", 9, (0, 1), (1.0,), 2.0, Setup(n_x=9)),
+        runs.Task(4, "best", 9, (0, 1), (1.0,), 2.0, Setup(n_s=9)),
+        runs.Task(4, "best", 9, (0, 1), (1.0,), 2.0, Setup(lambdas=(0.5,))),
     ]
-    assert len({task.key, *(other.key for other in others)}) == 7
+    assert len({task.key, *(other.key for other in others)}) == 10
     before = task.key
     monkeypatch.setattr(runs, "__version__", "0.0.0")
     assert task.key != before
@@ -311,11 +314,77 @@ def test_tasks_are_every_joint_and_budget_once():
         ({"joints": 0}, "joints must be 1 or more; got 0"),
         ({"joints": -3}, "joints must be 1 or more; got -3"),
         ({"seed": -1}, "seed must be 0 or more; got -1"),
+        ({"epsilons": (1.0, 0.0)}, "budgets must be above 0 and finite"),
+        ({"seconds": 0.0}, "seconds must be above 0 and finite; got 0.0"),
     ],
 )
 def test_sizes_are_checked(options, message):
     with pytest.raises(ll.InvalidInput, match=message):
         Size(**options)
+
+
+# Other setups than the paper's.
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_x": 1}, "x must be a whole number, 2 or more; got 1"),
+        ({"n_s": 2.5}, "s must be a whole number, 2 or more; got 2.5"),
+        ({"lambdas": (0.5, 1.0)}, "lambdas must lie between 0 and 1"),
+        ({"lambdas": (0.5, 0.5)}, "lambdas must differ"),
+        ({"alphas": (1.0,)}, "alphas must be above 1 and finite"),
+    ],
+)
+def test_setups_are_checked(options, message):
+    with pytest.raises(ll.InvalidInput, match=message):
+        Setup(**options)
+
+
+def test_a_figure_refuses_what_it_does_not_have():
+    with pytest.raises(ll.InvalidInput, match=r"Figure 5 takes one lambda; got 2\."):
+        Size(setup=Setup(lambdas=(0.2, 0.8))).experiment(5)
+    with pytest.raises(ll.InvalidInput, match=r"Figure 4 has no alpha\. Figure 8 does\."):
+        Size(setup=Setup(alphas=(3.0,))).experiment(4)
+
+
+def test_the_papers_setup_is_the_default():
+    for number, experiment in EXPERIMENTS.items():
+        assert Size().experiment(number) == experiment
+        assert experiment.is_printed
+    # Spelt out, the same numbers are another setup: nothing is compared by a coincidence of names.
+    assert not Size(setup=Setup(n_x=17)).experiment(5).is_printed
+    assert not Size(setup=Setup(n_x=17)).experiment(5).printed("srr", "nmi")
+
+
+def test_curves_have_the_lambdas_and_orders_asked_for():
+    four = Size(setup=Setup(lambdas=(0.2, 0.8))).experiment(4)
+    assert [curve.name for curve in four.curves] == ["ldp", "alip-0.2", "alip-0.8"]
+    names = {curve.name for curve in four.curves}
+    assert {series.beside for series in (*four.markers, *four.readings)} <= names
+    assert {series.notion.lam for series in four.markers} == {0.2}
+    eight = Size(setup=Setup(alphas=(3.0,), lambdas=(0.7,))).experiment(8)
+    assert [(s.name, s.notion.alpha, s.notion.lam) for s in eight.curves[1:]] == [
+        ("alpha-3", 3.0, 0.7)
+    ]
+
+
+def test_another_size_is_what_the_mechanism_gives_there(tmp_path):
+    size = Size(joints=2, setup=Setup(n_s=3, n_x=8, lambdas=(0.3,)), epsilons=(2.0, 1.0), seconds=5)
+    experiment = size.experiment(5)
+    assert (experiment.n_s, experiment.n_x) == (3, 8)
+    with runner(1) as parallel:
+        found = run_experiment(experiment, size, tmp_path, parallel)
+    for name, mechanism in (("srr", ll.subset_random_response), ("best", ll.random_response)):
+        assert found[name].epsilons.tolist() == [1.0, 2.0]
+        for k in range(2):
+            joint = joint_of(experiment, 9, k)
+            assert (joint.n_s, joint.n_x) == (3, 8)
+            for i, epsilon in enumerate((1.0, 2.0)):
+                nmi = mechanism(joint, ll.ALIP.split(epsilon, 0.3)).audit.nmi
+                assert found[name].values["nmi"][k, i] == pytest.approx(nmi, abs=2e-5)
+    # More joints than the paper has are taken.
+    assert Size(joints=5000, setup=Setup(n_x=8)).joints_of(experiment) == 5000
 
 
 @pytest.mark.parametrize("jobs", [0, -1])

@@ -311,3 +311,16 @@ def test_texts_that_begin_as_a_formula_are_counted_on_every_engine(store):
     }
     with open_table(store.put(given), store.engine) as table:
         assert table.profiling().beginning(["a", "b"], ("=", "+", "-", "@", "\t", "\r", "\n")) == 5
+
+
+def test_a_random_sample_is_drawn_without_regard_to_values(store):
+    """Rows that are alike are drawn one by one, and other rows each time."""
+    values = ["a"] * 400 + ["b"] * 600
+    source = store.put({"job": ("text", values), "k": ("integer", list(range(1000)))})
+    with open_table(source, store.engine) as table:
+        draws = [table.sample(["job", "k"], [], 200, is_random=True) for _ in range(2)]
+        assert table.sample(["k"], [], 200) == table.sample(["k"], [], 200)
+    for rows in draws:
+        assert len({k for _, k in rows}) == 200
+        assert 40 < sum(job == "a" for job, _ in rows) < 120
+    assert {k for _, k in draws[0]} != {k for _, k in draws[1]}

@@ -24,7 +24,7 @@ def tables(rows, times, seed=0):
 
 
 BOUNDS = [ll.LIP(0.5), ll.ALIP(0.9, 0.4), ll.MaxLift(0.5), ll.LDP(1.0), ll.L1Lift(math.inf, 0.3),
-          ll.Chi2Lift(math.inf, 0.4)]  # fmt: skip
+          ll.Chi2Lift(math.inf, 0.4), ll.AlphaLift(2, 0.9, 0.2)]  # fmt: skip
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=str)
@@ -64,6 +64,12 @@ def test_a_broken_bound_is_proved():
         found = [evidence(counts, loose, ll.LIP(0.5)) for counts in tables(rows, 30)]
         assert np.mean([each.is_proof for each in found]) >= least
     assert "is proof" in found[0].words
+
+
+def test_a_broken_bound_on_a_mean_is_proved():
+    counts = np.asarray(TITANIC.counts) * 20
+    for bound in (ll.AlphaLift(2, math.inf, 0.1), ll.AlphaLift(4, 0.2, math.inf)):
+        assert evidence(counts, np.eye(14), bound).is_proof
 
 
 def test_more_rows_or_a_larger_error_prove_more():

@@ -14,7 +14,7 @@ from scipy.special import betainc, betaincc, ndtri
 import lowlift as ll
 from lowlift._population.limits import lower_limits, normal_tail, radius, upper_limits
 from lowlift._population.region import Row
-from lowlift._population.rows import population_region, region_of
+from lowlift._population.rows import Between, _box, population_region, region_of
 from lowlift.criteria import from_dict, to_dict
 
 LEVELS = (0.5, 0.05, 1e-3, 1e-6)
@@ -252,15 +252,60 @@ def test_l1_bounds_every_set_of_values():
     assert not region_of(counts, ll.L1Lift(math.inf, 0.15), 0.95).allows([0], [1])
 
 
-REFUSED = [ll.L1Lift(0.5, 0.5), ll.Chi2Lift(math.inf, 0.5), ll.AlphaLift(2, 0.5, 0.5)]
+MEANS = [ll.L1Lift(0.5, 0.4), ll.L1Lift(math.inf, 0.3), ll.Chi2Lift(math.inf, 0.4),
+         ll.Chi2Lift(0.3, 0.4), ll.Chi2Lift(0.9, math.inf), ll.AlphaLift(2, 0.6, 0.3),
+         ll.AlphaLift(1.25, math.inf, 0.2), ll.AlphaLift(1, 0.5, 0.3),
+         ll.AlphaLift(30, 0.4, 0.4)]  # fmt: skip
 
 
-@pytest.mark.parametrize("bound", REFUSED, ids=str)
-def test_bounds_without_rows_are_refused_in_a_sentence(bound):
+@pytest.mark.parametrize("bound", MEANS, ids=str)
+def test_lifts_in_the_box_of_a_bound_on_a_mean_keep_it(bound):
+    """With P(s) anywhere in its interval and lifts of mean 1 anywhere in the box, exactly."""
+    rng = np.random.default_rng(2)
+    at_edges = 0
+    for n_s in (2, 3, 7):
+        for _ in range(150):
+            prior = rng.integers(1, 40, n_s)
+            total = int(prior.sum())
+            ends = [
+                Between(Fraction(int(p), total) * f, min(Fraction(1), Fraction(int(p), total) / f))
+                for p, f in zip(prior, [Fraction(int(k), 10) for k in rng.integers(6, 11, n_s)])  # noqa: B905 (as many)
+            ]
+            boxes = [_box(bound, n_s, end) for end in ends]
+            low = np.array([0.0 if b[0] is None else max(0.0, float(b[0].high)) for b in boxes])
+            high = np.array([1e3 if b[1] is None else float(b[1].low) for b in boxes])
+            p_s = prior / total
+            # A vertex of the box cut by "mean 1": all at an end but one.
+            free, lift = int(rng.integers(n_s)), np.where(rng.random(n_s) < 0.5, low, high)
+            rest = 1 - (p_s @ lift - p_s[free] * lift[free])
+            lift[free] = rest / p_s[free]
+            if not low[free] <= lift[free] <= high[free]:
+                continue
+            at_edges += 1
+            sides = bound.leakage(lift[:, None], p_s)
+            assert sides[0][0] <= bound.lower + 1e-9
+            assert sides[1][0] <= bound.upper + 1e-9
+    assert at_edges > 10
+
+
+@pytest.mark.parametrize("bound", MEANS, ids=str)
+def test_a_bound_on_a_mean_over_many_values_holds_in_the_population(bound):
+    n_s, kept = (7 if bound == MEANS[1] else 3), []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        truth = rng.dirichlet(np.full(4 * n_s, 3.0)).reshape(n_s, 4)
+        joint = ll.Joint.from_counts(rng.multinomial(6000, truth.ravel()).reshape(n_s, 4))
+        made = ll.random_response(joint, ll.Population(bound), gap=0.2, time_limit=2)
+        assert made.audit.is_satisfied
+        assert ll.audit(ll.Joint(truth), made.channel, bound).is_satisfied
+        kept.append(made.audit.nmi)
+    assert np.mean(kept) > 0.15
+
+
+def test_a_share_of_beliefs_is_refused_in_a_sentence():
     joint = ll.Joint.from_counts([[1, 2], [2, 1], [3, 3]])
-    with pytest.raises(
-        ll.InvalidInput, match=r"for the population .* Use LIP, ALIP, MaxLift or LDP"
-    ):
+    bound = ll.AtMost({0: 0.5}, 2, share=0.5).on(joint)
+    with pytest.raises(ll.InvalidInput, match="is not known for a share of its budgets"):
         ll.audit(joint, ll.Channel.identity(joint), ll.Population(bound))
 
 

@@ -94,3 +94,17 @@ def test_rows_for_the_table_are_refused_on_other_rows():
     assert not plain.release.origin.pilot
     with pytest.raises(BoundViolated, match="on this table"):
         plain.release.apply(people(60_000, 1), unseen="suppress")
+
+
+def test_a_large_table_has_a_random_pilot():
+    frame = people(130_000, 2).sort_values("age", ignore_index=True)  # files come sorted
+    bound = ll.Population(ll.LIP(0.4))
+    safe = ll.sanitize(frame, sensitive="ill", criterion=bound, time_limit=20)
+    assert safe.verification.is_ok
+    joint = safe.release.joint
+    pilot = np.array(joint.origin.pilot)
+    assert pilot.sum() == 6500
+    assert (pilot <= joint.counts).all()
+    expected = joint.counts / joint.counts.sum() * 6500
+    chi2 = ((pilot - expected) ** 2 / expected)[expected > 5].sum()
+    assert chi2 < pilot.size + 8 * np.sqrt(2 * pilot.size)

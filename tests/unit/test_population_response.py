@@ -93,7 +93,8 @@ def test_the_optimum_for_the_population_is_certified():
 @pytest.mark.parametrize(
     "bound",
     [ll.ALIP(1.0, 0.4), ll.MaxLift(0.5), ll.LDP(1.0), ll.L1Lift(math.inf, 0.3),
-     ll.Chi2Lift(math.inf, 0.4), ll.AtMost({True: 0.5})],
+     ll.Chi2Lift(math.inf, 0.4), ll.Chi2Lift(0.5, 0.4), ll.AlphaLift(2, 1.0, 0.3),
+     ll.AtMost({True: 0.5})],
     ids=str,
 )  # fmt: skip
 def test_every_bound_with_rows_has_mechanisms(bound):

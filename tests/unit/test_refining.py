@@ -2,13 +2,16 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import lowlift as ll
 from lowlift import BoundViolated, InvalidInput, Refinement, Release
 from lowlift._channel import MAX_DENOMINATOR
+from lowlift._population.rows import population_region
 from lowlift.tables import AliasTable, alias_draw
 from lowlift.tables.layouts import Layout
 
@@ -204,3 +207,73 @@ def test_a_layout_of_other_weights_is_refused(quarter):
     moved = Layout("scope", (((5, 0),), *layout.pieces[1:]))
     with pytest.raises(InvalidInput, match="must have the channel's weights"):
         moved.check(quarter.channel)
+
+
+def sampled(seed, rows, n_s=2, n_x=4):
+    """Return a population of S by X, and the joint of a sample with all values."""
+    rng = np.random.default_rng(seed)
+    truth = rng.dirichlet(np.full(n_s * n_x, 2.0)).reshape(n_s, n_x)
+    counts = rng.multinomial(rows, truth.ravel()).reshape(n_s, n_x)
+    return ll.Joint(truth), ll.Joint.from_counts(counts)
+
+
+@pytest.mark.parametrize(("n_s", "samples"), [(2, 40), (3, 12)])
+def test_a_refinement_for_the_population_holds_in_the_population(n_s, samples):
+    refined = 0
+    for seed in range(samples):
+        people, joint = sampled(seed, 3000, n_s)
+        first = ll.random_response(joint, ll.Population(ll.LIP(0.3)), gap=0.1, time_limit=2)
+        second = ll.refine(first, ll.Population(ll.LIP(0.7)), gap=0.1, time_limit=2)
+        assert second.audit.is_satisfied
+        assert second.nmi <= second.upper_bound
+        assert ll.audit(people, second.release.channel, ll.LIP(0.7)).is_satisfied
+        scale = MAX_DENOMINATOR // first.channel.denominator
+        assert (second.first_channel.weights == first.channel.weights * scale).all()
+        refined += second.nmi > first.audit.nmi + 0.01
+    assert refined > samples / 2
+
+
+@pytest.mark.parametrize(("seed", "rows"), [(3, 2000), (8, 700)])
+def test_a_refinement_for_the_population_is_the_best_that_all_columns_allow(seed, rows):
+    """Columns of a fine grid that are allowed, mixed by a linear program, keep no more."""
+    _, joint = sampled(seed, rows, 2, 3)
+    first = ll.random_response(joint, ll.Population(ll.LIP(0.2)), gap=1e-4)
+    total = ll.Population(ll.LIP(0.5))
+    second = ll.refine(first, total, gap=1e-4)
+    region, more = population_region(joint, total), 0.0
+    p = first.p_x_given_y
+    for y in range(first.channel.n_y):
+        members = np.flatnonzero(p[:, y]).tolist()
+        atoms = []
+        for weights in product(range(25), repeat=len(members)):
+            used = [(x, w) for x, w in zip(members, weights, strict=True) if w]
+            if used and math.gcd(*weights) == 1 and region.allows(*zip(*used, strict=True)):
+                v = np.zeros(joint.n_x)
+                v[members] = np.array(weights) * joint.p_x[members]
+                atoms.append(v / v.sum())
+        atoms = np.array([*atoms, p[:, y]])
+        cost = -(atoms * np.log(np.where(atoms > 0, atoms, 1))).sum(axis=1)
+        best = linprog(cost, A_eq=atoms.T, b_eq=p[:, y])
+        entropy = -(p[members, y] * np.log(p[members, y])).sum()
+        more += first.audit.p_y[y] * (entropy - best.fun)
+    grid = (first.audit.mutual_information + more) / joint.entropy_x
+    assert second.nmi > first.audit.nmi + 0.01
+    assert grid <= second.upper_bound + 1e-9
+    assert second.upper_bound <= second.nmi + 3e-4
+    assert second.nmi <= grid + 0.02  # the grid is coarse
+
+
+def test_a_first_release_that_the_sample_does_not_support_cannot_be_refined_for_the_population():
+    _, joint = sampled(1, 400)
+    first = ll.random_response(joint, ll.LIP(0.5))
+    with pytest.raises(BoundViolated, match="the first release alone does not satisfy Population"):
+        ll.refine(first, ll.Population(ll.LIP(0.6)))
+
+
+def test_an_output_on_its_bound_stays_as_it_is():
+    _, joint = sampled(2, 2000)
+    bound = ll.Population(ll.LIP(0.3))
+    first = ll.random_response(joint, bound)
+    second = ll.refine(first, bound)
+    assert second.audit.is_satisfied
+    assert second.nmi >= first.audit.nmi - 1e-12

@@ -2,12 +2,14 @@
 
 import json
 
+import pandas as pd
 import pytest
 
+import lowlift as ll
 from lowlift import LIP, Joint
 from lowlift._cli import main
 from lowlift.tables import Column
-from lowlift.workflow import Asked, design
+from lowlift.workflow import Asked, audit_table, design
 from lowlift.workflow.cautions import cautions
 
 S, X = [Column("sick", "text")], [Column("ward", "text")]
@@ -71,3 +73,15 @@ def test_every_screen_says_so(table, tmp_path, monkeypatch, capsys, command, is_
 def test_a_design_has_them(table):
     made = design(str(table), Asked(("sick",), ("name",), {}, "value"), LIP(0.5))
     assert len(made.warnings) == 2
+
+
+def test_bins_that_the_rows_cut_make_a_confidence_approximate():
+    frame = pd.DataFrame({"ill": [k % 3 == 0 for k in range(600)], "age": range(600)})
+    for bound, bins, is_warned in (
+        (ll.Population(ll.LIP(0.9)), "quantiles:3", True),
+        (ll.Population(ll.LIP(0.9)), "0,200,400", False),
+        (ll.LIP(0.9), "quantiles:3", False),
+    ):
+        schema = ll.Schema(("ill",), ("age",), bins={"age": bins})
+        found = audit_table(frame, schema, bound).warnings
+        assert any("the confidence is approximate" in line for line in found) is is_warned

@@ -385,8 +385,7 @@ def test_the_web_app_asks_and_tells_the_ledger(people, tmp_path, monkeypatch):
 
 def test_a_ledger_is_consulted_without_a_word_in_it(people, tmp_path):
     """What it says before a publication is what publishing would do."""
-    from lowlift.tables import open_table
-    from lowlift.workflow import Options, Recording, design, publish
+    from lowlift.workflow import design, publish
     from lowlift.workflow.consulting import consult
 
     made = design(people, WARD, ll.LIP(0.3))
@@ -415,3 +414,88 @@ def test_a_ledger_is_consulted_without_a_word_in_it(people, tmp_path):
     assert [each.is_there for each in gone.earlier] == [False]
     assert asked("a", releases=[tmp_path / "moved.json"]).holds is False
     assert len(entries(tmp_path)) == 1
+
+
+def two_columns(seed, rows):
+    """Return a population of S by two columns, (2, 3, 3), and a sample of it as a frame."""
+    rng = np.random.default_rng(seed)
+    truth = rng.dirichlet(np.full(18, 3.0)).reshape(2, 3, 3)
+    drawn = rng.choice(18, rows, p=truth.ravel())
+    parts = np.unravel_index(drawn, truth.shape)
+    return truth, pd.DataFrame(dict(zip("sab", ([f"{v}" for v in part] for part in parts))))  # noqa: B905 (all have three)
+
+
+def kept_with(strength):
+    rows = np.ones((3, 3)) + strength * np.eye(3)
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def blurred(frame, column, strength, bound):
+    """Return a release of one column that keeps its value with this probability, else any."""
+    joint = ll.read_joint(frame, Asked(("s",), (column,)))
+    channel = ll.Channel.from_probabilities(kept_with(strength), joint.x_labels, ("0", "1", "2"))
+    release = ll.Release.of(joint, channel, bound)
+    return published(release.with_table(replace(joint.origin, encoding="codes")))
+
+
+def test_two_releases_for_the_population_hold_together_in_the_population():
+    """The sharpest pair that the joint audit allows never breaks the bound of the population."""
+    limit, bound = 0.5, ll.Population(ll.LIP(0.5))
+    allowed = 0
+    for seed in range(40):
+        truth, frame = two_columns(seed, 4000)
+        people = ll.Joint(truth.reshape(2, 9))
+        strongest = None
+        with open_table(frame) as table:
+            for strength in (12, 5, 2, 1):
+                held = [Held(blurred(frame, name, strength, ll.LIP(5.0))) for name in "ab"]
+                promise = Promise(held[0].sensitive, bound)
+                if audit_held(table, held, promise).is_satisfied:
+                    strongest = strength
+                    break
+        if strongest is None:
+            continue
+        allowed += 1
+        keep = kept_with(strongest)
+        pair = np.einsum("ai,bj->abij", keep, keep).reshape(9, 9)
+        masses = truth.reshape(2, 9) @ pair
+        lifts = masses / masses.sum(axis=0) / people.p_s[:, None]
+        assert np.abs(np.log(lifts)).max() <= limit
+    assert allowed > 20
+
+
+def test_a_pair_that_holds_for_the_table_alone_is_refused_for_the_population(publish, tmp_path):
+    publish(WARD, criterion=ll.LIP(0.2), to="one")
+    pair = ll.LIP(1.1)
+    publish(JOB, "table.csv", ll.LIP(0.2), to="one", total=pair)
+    publish(WARD, "ward.csv", ll.LIP(0.2), to="two")
+    with pytest.raises(BoundViolated, match=r"does not satisfy Population\(criterion=LIP"):
+        publish(JOB, "job.csv", ll.LIP(0.2), to="two", total=ll.Population(ll.LIP(0.6), 0.999))
+    assert not (tmp_path / "job.csv").exists()
+    publish(JOB, "job.csv", ll.LIP(0.2), to="two", total=ll.Population(ll.LIP(3.0)))
+
+
+def test_rows_from_cells_are_not_audited_together_for_the_population(people, tmp_path):
+    bound = ll.Population(ll.LIP(0.9))
+    recording = Recording(tmp_path / "ledger.sqlite")
+    rows = Asked(("ill",), ("ward", "job"), cells="auto")
+    sanitize(people, rows, bound, str(tmp_path / "a.csv"), Options(recording=recording))
+    with pytest.raises(BoundViolated, match="rows that the cells were learnt from"):
+        sanitize(people, WARD, bound, str(tmp_path / "b.csv"), Options(recording=recording))
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_a_table_that_grew_is_published_by_the_same_draws_for_the_population(people, tmp_path):
+    recording = Recording(tmp_path / "ledger.sqlite", people="members")
+    options = Options(id="pid", key=KEY, recording=recording)
+    bound = ll.Population(ll.LIP(0.3))
+    made = sanitize(people, WARD, bound, str(tmp_path / "a.csv"), options, encoding="codes")
+    lines = Path(people).read_text(encoding="utf-8").splitlines()
+    more = [line.replace("p", "q", 1) for line in lines[1::100]]
+    grown = tmp_path / "grown.csv"
+    grown.write_text("\n".join([*lines, *more]) + "\n", encoding="utf-8")
+    release = ll.Release.from_json(made.files["release"])
+    file = replace(recording, release_file=made.files["release"])
+    receipt = apply(str(grown), release, str(tmp_path / "b.csv"), replace(options, recording=file))
+    assert receipt.rows_out == N + len(more)
+    assert [entry.state for entry in entries(tmp_path)] == ["published", "published"]

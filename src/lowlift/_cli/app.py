@@ -11,6 +11,7 @@ from lowlift._cli import (
     ledger,
     paper,
     reports,
+    rows_needed,
     tables,
     web,
 )
@@ -55,6 +56,7 @@ app.command()(files.verify)
 app.command()(files.estimate)
 app.command()(files.utility)
 app.command()(files.tradeoff)
+app.command()(rows_needed.rows_needed)
 app.command()(files.show)
 app.command()(reports.report)
 app.add_typer(files.key, name="key")

@@ -1,6 +1,6 @@
 """The options of a bound: the criterion, its budgets, and whom it is for."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -43,8 +43,8 @@ def promised(criterion: "Criterion", promise: str, confidence: float | None) -> 
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A criterion, its budgets, and whom it is for."""
+class Budgets:
+    """A criterion and its budgets."""
 
     criterion: Annotated[
         str | None,
@@ -83,21 +83,15 @@ class Bound:
         ),
     ] = None
 
-    promise: Promise = "table"
-    confidence: Confidence = None
-
-    def made(self, sensitive: list[str] | None) -> "Criterion":
+    def plain(self, sensitive: list[str] | None) -> "Criterion":
         """Return the criterion for the columns of S; there is no default bound."""
-        return promised(self._plain(sensitive), self.promise, self.confidence)
-
-    def _plain(self, sensitive: list[str] | None) -> "Criterion":
         from lowlift.errors import InvalidInput
         from lowlift.workflow import criterion_of
         from lowlift.workflow.budgets import at_most_of
 
         if self.at_most:
-            whom = self.promise, self.confidence
-            if replace(self, at_most=None) != Bound(promise=whom[0], confidence=whom[1]):
+            others = self.criterion, self.epsilon, self.split, self.lower, self.upper, self.alpha
+            if any(other is not None for other in others):
                 raise InvalidInput("name one bound: --at-most, or --criterion with its budgets.")
             return at_most_of(self.at_most, sensitive or [])
         if self.criterion is None:
@@ -112,3 +106,15 @@ class Bound:
             upper=self.upper,
             alpha=self.alpha,
         )
+
+
+@dataclass(frozen=True)
+class Bound(Budgets):
+    """A criterion, its budgets, and whom it is for."""
+
+    promise: Promise = "table"
+    confidence: Confidence = None
+
+    def made(self, sensitive: list[str] | None) -> "Criterion":
+        """Return the criterion for the columns of S, for this table or for the population."""
+        return promised(self.plain(sensitive), self.promise, self.confidence)

@@ -13,6 +13,8 @@ from lowlift._rounding import ceiling
 
 #: Columns that are named in a list of publications.
 _MOST_NAMES = 4
+#: Characters of a number that is shown as it is.
+_LONG = 7
 
 ledger = typer.Typer(help="What was published of whom, and to whom.", no_args_is_help=True)
 
@@ -64,7 +66,9 @@ def show(file: LedgerFile = None, json: o.Json = False) -> None:
 
 
 def _shortened(number: re.Match[str]) -> str:
-    return ceiling(float(number[0]))
+    """Return a number as it was given, or if it is long, to three digits."""
+    text = number[0]
+    return f"{float(text):g}" if len(text) <= _LONG else ceiling(float(text))
 
 
 @ledger.command("check")

@@ -104,8 +104,11 @@ def _bins_from_data(found: "TableAudit") -> None:
 
 def _sample(intervals: "LiftIntervals", audit: "Audit", *, is_rows: bool = False) -> None:
     """Print what to know if the table is a sample."""
+    from lowlift.criteria import Population
     from lowlift.report import limits
 
+    if not isinstance(audit.criterion, Population):
+        typer.echo("Are these rows everybody, or a sample? For a sample use --for population.")
     typer.echo(limits.promise_note(audit.criterion, intervals))
     if intervals.zero_cells:
         typer.echo(limits.never_together(intervals.zero_cells, is_rows=is_rows))

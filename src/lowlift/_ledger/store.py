@@ -220,10 +220,11 @@ class Ledger:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # SQLite ends one by itself on a full disk
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:

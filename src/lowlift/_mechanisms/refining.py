@@ -21,10 +21,22 @@ from lowlift._deadline import Deadline
 from lowlift._exact import largest_remainders
 from lowlift._joint import Joint
 from lowlift._mechanisms.merging import subset_merging
-from lowlift._mechanisms.random_response import random_response
+from lowlift._mechanisms.random_response import best_mixture, random_response
 from lowlift._mechanisms.refinement import Refinement
 from lowlift._release import Release
-from lowlift.criteria import Criterion, HalfSpaces, check_criterion, criterion_on, is_certified
+from lowlift._solver.growing import started
+from lowlift._solver.population import LEAST_GAIN, PopulationPolytope
+from lowlift._solver.proving import entropy_of, nmi_bound
+from lowlift._solver.search import Limits
+from lowlift._threads import cores
+from lowlift.criteria import (
+    Criterion,
+    HalfSpaces,
+    Population,
+    check_criterion,
+    criterion_on,
+    is_certified,
+)
 from lowlift.encodings import published
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning, SolverFailed
 from lowlift.tables.layouts import Layout, Refines
@@ -192,6 +204,8 @@ def _given(
 ) -> tuple[list[_Atom], float]:
     """Return how output y is refined, in whole weights, and a bound on what any could add."""
     members, weights = first.channel.atom(y)
+    if isinstance(total, Population):
+        return _given_population(first, total, y, wholes, limits)
     counts = [
         [n * w for n, w in zip(row, weights, strict=True)]
         for row in first.joint.counts[:, members].tolist()
@@ -217,13 +231,43 @@ def _given(
             found = subset_merging(joint, criterion, time_limit=seconds)
     except SolverFailed:  # nothing is added to what y1 says
         return [(members, wholes)], bound
-    return _split(found.channel, members, wholes), bound
+    return _split(found.channel.weights.tolist(), members, wholes), bound
 
 
-def _split(channel: Channel, members: list[int], wholes: list[int]) -> list[_Atom]:
-    """Divide the weight of each member among the outputs of a channel, by its weights."""
-    shares = channel.weights.tolist()
-    found: list[_Atom] = [([], []) for _ in range(channel.n_y)]
+def _given_population(
+    first: Release,
+    total: Population,
+    y: int,
+    wholes: list[int],
+    limits: tuple[float, float | None, int | None],
+) -> tuple[list[_Atom], float]:
+    """Return the same for the population.
+
+    The pairs are outputs of a channel from x, so the rows of the region are theirs: atoms in it
+    that mix to the column of y.
+    """
+    (members, weights), (gap, seconds, jobs) = first.channel.atom(y), limits
+    polytope = PopulationPolytope(first.joint, total, (members, weights))
+    entropy = entropy_of(polytope.p_x)
+    if polytope.slack < LEAST_GAIN:  # the output lies on the bound
+        return [(members, wholes)], entropy
+    deadline = started(seconds, total, "search")
+    found = best_mixture(
+        polytope, [range(len(members))], Limits(gap, deadline, jobs or cores(), None, entropy)
+    )
+    bound = entropy * min(1.0, nmi_bound(polytope.p_x, found.duals, found.floor))
+    shares = np.zeros((len(members), max(1, len(found.atoms))))
+    for k, (mass, (used, parts)) in enumerate(found.atoms):
+        shares[used, k] = mass * np.asarray(parts) / polytope.p_x[used]
+    if not (shares.sum(axis=1) > 0).all():  # no mixture was found in time
+        return [(members, wholes)], bound
+    rows = np.rint(shares / shares.sum(axis=1, keepdims=True) * MAX_DENOMINATOR)
+    return _split(rows.astype(np.int64).tolist(), members, wholes), bound
+
+
+def _split(shares: list[list[int]], members: list[int], wholes: list[int]) -> list[_Atom]:
+    """Divide the weight of each member among outputs, by its row of shares."""
+    found: list[_Atom] = [([], []) for _ in shares[0]]
     for x, whole, row in zip(members, wholes, shares, strict=True):
         used = [k for k, share in enumerate(row) if share]
         parts = largest_remainders([row[k] for k in used], whole)

@@ -21,7 +21,7 @@ import numpy as np
 
 from lowlift._arrays import Floats
 from lowlift._population.rows import interval_of
-from lowlift.criteria import LDP, AtMost, BuiltIn, Chi2Lift, Criterion, L1Lift
+from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Chi2Lift, Criterion, L1Lift
 
 #: The part of alpha that the intervals of P(s) may have.
 _PRIOR_SHARE = 0.1
@@ -92,7 +92,7 @@ def evidence_against(
     for s in range(n_s):
         prior = interval_of(counts[s].sum(), counts.sum(), _PRIOR_SHARE * alpha / (2 * sets))
         ends = [float(end) for end in prior]
-        for side in _sides(criterion, s):
+        for side in _sides(criterion, s, float(p_s[s])):
             scores = [_scores(channel, side, p_y, pi) for pi in (*ends, float(p_s[s]))]
             found.append(_log_values(counts[s], outside[s], scores))
     if not found:
@@ -102,15 +102,11 @@ def evidence_against(
     return Evidence(mean - 1e-9, -math.log((1 - _PRIOR_SHARE) * alpha), alpha)
 
 
-def _sides(criterion: Criterion, s: int) -> Iterator[_Side]:
+def _sides(criterion: Criterion, s: int, p_s: float) -> Iterator[_Side]:
     """Yield bounds on one value of S that follow from a criterion, rounded to the loose side."""
     lower, upper = criterion.lower, criterion.upper
-    if isinstance(criterion, L1Lift | Chi2Lift):
-        # |P(s|y) - P(s)| is at most half the l1-lift, and sqrt(chi2 P(s) (1 - P(s))).
-        if upper < 700:
-            half = _up(math.expm1(upper) / 2)
-            yield _Side(1.0, 1.0, half)
-            yield _Side(-1.0, 1.0, -half)
+    if isinstance(criterion, L1Lift | Chi2Lift | AlphaLift) and not criterion.is_box:
+        yield from _sides_of_mean(criterion, p_s)
         return
     if isinstance(criterion, LDP):
         lower = upper = criterion.epsilon
@@ -125,6 +121,27 @@ def _sides(criterion: Criterion, s: int) -> Iterator[_Side]:
         yield _Side(1.0, _up(math.exp(upper)), 0.0)
     if lower < 700:
         yield _Side(-1.0, _down(math.exp(-lower)), 0.0)
+
+
+def _sides_of_mean(criterion: L1Lift | Chi2Lift | AlphaLift, p_s: float) -> Iterator[_Side]:
+    """Yield bounds on one value of S that follow from one on a mean over S.
+
+    ``|P(s|y) - P(s)|`` is at most half the l1-lift, and ``sqrt(chi2 P(s) (1 - P(s)))``. Of the
+    alpha-lift, ``P(s|y) <= e**upper P(s)**(1 - 1/alpha)`` and ``>= e**-lower P(s)**(1 + 1/alpha)``:
+    the tangents at `p_s` are above the one and below the other.
+    """
+    if not isinstance(criterion, AlphaLift):
+        if criterion.upper < 700:
+            half = _up(math.expm1(criterion.upper) / 2)
+            yield _Side(1.0, 1.0, half)
+            yield _Side(-1.0, 1.0, -half)
+        return
+    part = 1 / criterion.alpha
+    for sign, budget in ((1.0, criterion.upper), (-1.0, -criterion.lower)):
+        power = 1 - sign * part
+        if abs(budget) < 700 and power > 0:
+            top = math.exp(budget) * p_s**power
+            yield _Side(sign, power * top / p_s, (1 - power) * top + sign * 1e-12 * top)
 
 
 def _up(value: float) -> float:

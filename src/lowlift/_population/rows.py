@@ -11,6 +11,9 @@ for each x and each direction (a too high and b too low, or the reverse). With t
 part of the error that one of them may have, all (a_x, b_x) lie in quarter discs of radius B at
 once. A bound on ``P(T|y)`` is ``sum_x w_x psi_x <= 0`` with ``psi_x = c_a a_x - c_b b_x``, and
 ``sum_x psi_x = c_a - c_b`` whatever the population: `region.Row` decides it.
+
+A bound on a mean over S mixes all values of S. Where it has no rows of its own, the rows are those
+of a box of lifts that implies it, so that less may be allowed than could be: see `_box`.
 """
 
 import math
@@ -147,8 +150,9 @@ def region_of(counts: npt.NDArray[Any], criterion: BuiltIn, confidence: float) -
     counts
         Rows by S and X, (|S|, |X|), whole numbers; a symbol may have none.
     criterion
-        LIP, ALIP, MaxLift, LDP, AtMost, AlphaLift of infinite order; L1Lift with up to 6 values of
-        S and Chi2Lift with 2, both with ``lower=math.inf``.
+        Any but AtMost with a share of its budgets. The rows are exact for LIP, ALIP, MaxLift, LDP,
+        AtMost, AlphaLift of infinite order, L1Lift with up to 6 values of S and Chi2Lift with 2,
+        both with ``lower=math.inf``; of others they allow less.
     confidence
         The least probability, over samples, that the region holds the population.
 
@@ -175,12 +179,12 @@ def region_of(counts: npt.NDArray[Any], criterion: BuiltIn, confidence: float) -
         outside = table.sum(axis=0) - inside
         discs = discs_of(inside, outside, disc_error)
         prior = interval_of(inside.sum(), table.sum(), prior_error)
-        found += _rows_of_set(criterion, chosen, discs, prior)
+        found += _rows_of_set(criterion, n_s, chosen, discs, prior)
         # Of two values, or of a set and the rest, one pair of discs is the mirror of the other.
-        if n_s == 2 or isinstance(criterion, L1Lift):
+        if n_s == 2 or _has_sets(criterion, n_s):
             rest = Between(1 - prior.high, 1 - prior.low)
             others = tuple(s for s in range(n_s) if s not in chosen)
-            found += _rows_of_set(criterion, others, discs.mirrored(), rest)
+            found += _rows_of_set(criterion, n_s, others, discs.mirrored(), rest)
     return Region(tuple(found), n_x)
 
 
@@ -189,53 +193,87 @@ def _error(confidence: float) -> float:
     return math.nextafter(float(1 - Fraction(repr(confidence))), 0.0)
 
 
+def _has_sets(criterion: BuiltIn, n_s: int) -> bool:
+    """Whether the rows are those of all sets of values of S."""
+    is_upper = isinstance(criterion, L1Lift) and math.isinf(criterion.lower)
+    return is_upper and n_s <= _MOST_VALUES
+
+
 def _sets(criterion: BuiltIn, n_s: int) -> list[tuple[int, ...]]:
     """Return the sets of values of S whose probabilities are bounded, one of two complements."""
-    if isinstance(criterion, L1Lift) and math.isinf(criterion.lower):
-        if n_s > _MOST_VALUES:
-            raise InvalidInput(
-                f"{criterion} for the population needs at most {_MOST_VALUES} sensitive values, as "
-                f"all sets of them have rows; got {n_s}. Use LIP, ALIP, MaxLift or LDP."
-            )
+    if getattr(criterion, "share", 1) != 1:
+        raise InvalidInput(
+            f"{criterion} for the population is not known for a share of its budgets. Use other "
+            "factors and beliefs, or the bound for this table."
+        )
+    if _has_sets(criterion, n_s):
         every = [t for size in range(1, n_s) for t in combinations(range(n_s), size)]
         return [t for t in every if 0 in t]
-    if isinstance(criterion, Chi2Lift) and math.isinf(criterion.lower) and n_s == 2:
-        return [(0,)]
-    if criterion.is_box and getattr(criterion, "share", 1) == 1:
-        return [(0,)] if n_s == 2 else [(s,) for s in range(n_s)]
-    if isinstance(criterion, Chi2Lift) and math.isinf(criterion.lower):
-        why = f"needs two sensitive values; got {n_s}"
-    elif isinstance(criterion, AlphaLift):
-        why = "is known for alpha=inf only"
-    else:
-        why = "is not known"
-    raise InvalidInput(
-        f"{criterion} for the population {why}. Use LIP, ALIP, MaxLift or LDP, or the bound for "
-        "this table."
-    )
+    return [(0,)] if n_s == 2 else [(s,) for s in range(n_s)]
 
 
 def _rows_of_set(
-    criterion: BuiltIn, chosen: tuple[int, ...], discs: Discs, prior: Between
+    criterion: BuiltIn, n_s: int, chosen: tuple[int, ...], discs: Discs, prior: Between
 ) -> Iterator[Row]:
     """Yield the rows that bound P(T|y) from above, and for two-sided criteria from below."""
-    if isinstance(criterion, L1Lift):
+    if _has_sets(criterion, n_s):
         yield from _difference_row(discs, prior, criterion.upper)
         return
-    if isinstance(criterion, Chi2Lift):
-        yield from _lift_rows(discs, prior, _smallest_reach(prior, criterion.upper))
+    if isinstance(criterion, Chi2Lift) and math.isinf(criterion.lower) and n_s == 2:
+        square = (1 - prior.high) / prior.high  # the least that any P(s) allows
+        yield from _lift_rows(discs, prior, _exactly(1 + _reach(criterion.upper, square)))
         return
-    upper = criterion.upper
     if isinstance(criterion, AtMost):
-        upper = criterion.lower  # in nats, of the factor
         for s, belief in criterion.bounds():
             if chosen == (s,) and belief < 1:
                 yield _belief_row(discs, prior, belief)
+    least, most = _box(criterion, n_s, prior)
+    if most is not None:
+        yield from _lift_rows(discs, prior, most)
+    if least is not None and least.low > 0:
+        yield discs.turned(*_coefficients(least, prior.low), 1 - least.high)
+
+
+def _box(criterion: BuiltIn, n_s: int, prior: Between) -> tuple[Between | None, Between | None]:
+    """Return the least and the largest lift of one s in a box of lifts that implies a criterion.
+
+    It is the criterion itself for LIP, ALIP and MaxLift. As lifts have the mean 1, those of at most
+    b have ``sum P(s) l**alpha <= b**(alpha - 1)``. With ``|l - 1| <= c / sqrt(|S| P(s))`` for each
+    s the chi2-lift is at most c, and so is the l1-lift, a mean of what the other is the root of the
+    mean square of. The same holds of 1/l.
+    """
+    lower, upper = criterion.lower, criterion.upper
+    if isinstance(criterion, AtMost):
+        upper = lower  # in nats, of the factor
+    if isinstance(criterion, AlphaLift) and not criterion.is_box and not math.isinf(upper):
+        alpha = Fraction(criterion.alpha)
+        upper = math.inf
+        if alpha > 1:
+            times = Fraction(criterion.upper) * alpha / (alpha - 1)
+            upper = max(0.0, math.nextafter(float(min(times, Fraction(_MOST))), 0.0))
+    if not isinstance(criterion, L1Lift | Chi2Lift):
+        return (
+            None if math.isinf(lower) else _power(-lower),
+            None if math.isinf(upper) else _power(upper),
+        )
+    share, least, most = 1 / (n_s * prior.high), list[Fraction](), list[Fraction]()
     if not math.isinf(upper):
-        yield from _lift_rows(discs, prior, _power(upper))
-    if not math.isinf(criterion.lower):
-        factor = _power(-criterion.lower)
-        yield discs.turned(*_coefficients(factor, prior.low), 1 - factor.high)
+        reach = _reach(upper, share)
+        least.append(1 - reach)
+        most.append(1 + reach)
+    if not math.isinf(lower):
+        reach = _reach(lower, share)
+        least.append(1 / (1 + reach))
+        if reach < 1:
+            most.append(1 / (1 - reach))
+    return (
+        _exactly(max(least)) if least else None,
+        _exactly(min(most)) if most else None,
+    )
+
+
+def _exactly(value: Fraction) -> Between:
+    return Between(value, value)
 
 
 def _lift_rows(discs: Discs, prior: Between, factor: Between) -> Iterator[Row]:
@@ -282,13 +320,10 @@ def _difference_row(discs: Discs, prior: Between, budget: float) -> Iterator[Row
     yield discs.row(Between(g, g), Between(g + half.low, g + half.high), half.low)
 
 
-def _smallest_reach(prior: Between, budget: float) -> Between:
-    """Return ``1 + c sqrt((1 - pi) / pi)`` at the largest pi, rounded down: the least allowed."""
-    c = _power(min(budget, _MOST)).low - 1
-    square = (1 - prior.high) / prior.high
-    scale = 1 << _PRECISION
-    root = Fraction(math.isqrt(math.floor(square * scale * scale)), scale)
-    return Between(1 + c * root, 1 + c * root)
+def _reach(budget: float, square: Fraction) -> Fraction:
+    """Return ``c sqrt(square)`` with c = e**budget - 1, rounded down."""
+    c, scale = _power(min(budget, _MOST)).low - 1, 1 << _PRECISION
+    return c * Fraction(math.isqrt(math.floor(square * scale * scale)), scale)
 
 
 def _ratio_rows(table: Floats, epsilon: float, error: float) -> Iterator[Row]:

@@ -123,12 +123,17 @@ class Polytope:
         reach = np.abs(normal) @ self.lift.max(axis=1) + np.abs(offset)
         floor = rows.min(axis=1) - _TANGENT * reach
         self.rows = np.vstack([self.rows, rows])
-        # Lift 1 stays inside whatever the margin.
-        room = (offset - normal.sum(axis=1)).clip(0)
+        # The lift vector of P_X stays inside whatever the margin.
+        room = (offset - normal @ self.centre).clip(0)
         inside = offset - np.minimum(MARGIN * reach, 1e-3 * room)
         ends = np.stack([floor, offset + _TANGENT * reach, floor, inside])
         self.boxes = np.concatenate([self.boxes, ends], axis=1)
         self._settle()
+
+    @property
+    def centre(self) -> Floats:
+        """The lift vector of P_X: 1 for each s."""
+        return np.ones(len(self.lift))
 
     def drop_idle(self, points: Floats, patience: int = 3) -> None:
         """Drop tangents that were not tight at any of the vertices (k, |X|) of the last rounds."""

@@ -3,9 +3,11 @@
 A posterior v stands for the column ``w = v / P(x)`` of a channel, up to its mass. A row of the
 region is a set of linear inequalities ``sum_x psi_x w_x <= 0``: those that points outside violate
 become rows of the linear programs, as tangents of a convex criterion do. So the coordinates of this
-polytope are w, with the column of ones, which tells nothing, at its centre.
+polytope are w. At its centre is the column that is divided among atoms: that of ones, which tells
+nothing, or the column of an output that is refined.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,20 +29,51 @@ _MOST_PROGRAMS = 12
 
 
 class PopulationPolytope(Polytope):
-    """The posteriors that a bound for the population allows, between two polytopes."""
+    """The posteriors that a bound for the population allows, between two polytopes.
 
-    def __init__(self, joint: Joint, criterion: Population) -> None:
+    Parameters
+    ----------
+    joint, criterion
+        The counted rows, and the bound for their population.
+    column
+        The symbols that an allowed output has, and their weights: atoms divide it. By default that
+        of all symbols with one weight.
+    """
+
+    def __init__(
+        self,
+        joint: Joint,
+        criterion: Population,
+        column: tuple[Sequence[int], Sequence[int]] | None = None,
+    ) -> None:
         self.joint, self.criterion = joint, criterion
-        self.members, self.n_x, self.p_x = np.arange(joint.n_x), joint.n_x, joint.p_x
-        self.lift = np.diag(1 / joint.p_x)
+        members, weights = column or (range(joint.n_x), [1] * joint.n_x)
+        self.members, self.n_x = np.array(members), len(members)
+        masses = joint.p_x[self.members] * (np.array(weights, np.float64) / max(weights))
+        self.p_x = joint.p_x if column is None else masses / masses.sum()
+        self.lift = np.diag(1 / joint.p_x[self.members])
         upper, lower, gain = population_region(joint, criterion).floats
-        #: The ends of psi, divided by the gain, so that the constant column has the value -1.
-        self.psi = -lower / gain[:, None], upper / gain[:, None]
+        upper, lower = upper / gain[:, None], lower / gain[:, None]
+        #: The ends of psi, divided by the gain, and what their sum is at most, with the sign turned
+        #: (1 where no symbol is left out): those of symbols that are left out are as low as can be.
+        self.psi = -lower[:, self.members], upper[:, self.members]
+        self.room = 1 - np.delete(lower, self.members, axis=1).sum(axis=1)
         self.rows, self.boxes = np.ones((1, self.n_x)), np.ones((4, 1))
         self.tangents: list[tuple[float, ...]] = []
         self.idle, self.normals = np.zeros(0, np.int64), np.zeros((0, self.n_x + 1))
+        self.is_whole = column is None
         self._settle()
         self.cut(self.lift)
+
+    @property
+    def centre(self) -> Floats:
+        """The column that atoms divide, with a mass of 1."""
+        return np.asarray(self.p_x * self.lift.diagonal())
+
+    @property
+    def slack(self) -> float:
+        """How far inside the region the centre is, in gains: 1 for the constant column."""
+        return -float(self.excess(self.centre[:, None], 0.0)[0])
 
     @property
     def is_box(self) -> bool:
@@ -70,17 +103,17 @@ class PopulationPolytope(Polytope):
         """Return the psi of a row that is worst for a column; `at` is the t that decides it.
 
         Symbols above t have the upper end of psi, those below the lower end; those at t share what
-        the sum of psi, -1, leaves.
+        the sum of psi leaves.
         """
         low, high = self.psi[0][row], self.psi[1][row]
         ties = np.abs(column - at) <= 1e-12 * at
         psi = np.where((column > at) & ~ties, high, low)
-        left, room = -1.0 - psi.sum(), np.where(ties, high - low, 0.0)
+        left, room = -self.room[row] - psi.sum(), np.where(ties, high - low, 0.0)
         if left > 0 and room.sum() > 0:
             psi = psi + np.minimum(1.0, left / room.sum()) * room
-        # Any psi between the ends with a sum of at most -1 is valid: whatever the rounding, go
+        # Any psi between the ends with a sum of at most that is valid: whatever the rounding, go
         # toward the lower ends until it is.
-        beyond, reach = psi.sum() + 1.0, (psi - low).sum()
+        beyond, reach = psi.sum() + self.room[row], (psi - low).sum()
         if beyond > -1e-15 and reach > 0:
             psi = low + (psi - low) * max(0.0, 1 - (beyond + 1e-13 * np.abs(psi).sum()) / reach)
         return np.asarray(psi)
@@ -95,7 +128,7 @@ class PopulationPolytope(Polytope):
             # At t = w_j: sum over those below of (t - w) v, over those above of (w - t) u, less t.
             below = t * np.cumsum(v, axis=1) - np.cumsum(t * v, axis=1)
             above = _sums_after(t * u) - t * _sums_after(u)
-            found = below + above - t
+            found = below + above - t * self.room[row]
             best = found.argmin(axis=1)
             each = np.arange(len(columns))
             values[row], at[row] = found[each, best], t[each, best]
@@ -137,10 +170,12 @@ class PopulationPolytope(Polytope):
         return np.asarray(self._values(lifts.T)[0].max(axis=0) + hair)
 
     def shares_inside(self, lifts: Floats, *, is_exact: bool = False) -> Floats:
-        """Return how far from the constant column toward each column is allowed, in [0, 1].
+        """Return how far from the centre toward each column is allowed, in [0, 1].
 
         Mixed with the constant column, a column has the mixed value: -1 for the constant.
         """
+        if not self.is_whole:
+            return super().shares_inside(lifts, is_exact=is_exact)
         beyond = np.maximum(self.excess(lifts, 0.0), 0.0)
         return np.asarray((1.0 if is_exact else 1 - 2 * _INSIDE) / (1 + beyond))
 
@@ -155,16 +190,16 @@ class _Program:
         import highspy
         from scipy import sparse
 
-        (low, high), p_x, n = polytope.psi, polytope.p_x, polytope.n_x
+        (low, high), scale, n = polytope.psi, polytope.lift.diagonal(), polytope.n_x
         size = len(low)
         blocks = [[sparse.csr_matrix(np.ones((1, n))), None, None]]
         # Columns: v by symbol, t by row, z by row and symbol.
         for ends in (high, low):
-            over_v = sparse.vstack([sparse.diags(-row / p_x) for row in ends])
+            over_v = sparse.vstack([sparse.diags(-row * scale) for row in ends])
             over_t = sparse.block_diag([row[:, None] for row in ends])
             blocks.append([over_v, over_t, sparse.identity(size * n)])
         blocks.append(
-            [sparse.csr_matrix((size, n)), -sparse.identity(size),
+            [sparse.csr_matrix((size, n)), -sparse.diags(polytope.room),
              sparse.kron(sparse.identity(size), np.ones((1, n)))]
         )  # fmt: skip
         matrix = sparse.bmat(blocks, format="csr")

@@ -21,8 +21,10 @@ class Population(BuiltIn):
     Parameters
     ----------
     criterion
-        LIP, ALIP, MaxLift, LDP or AtMost; L1Lift with up to 6 values of S and Chi2Lift with 2, both
-        with ``lower=math.inf``; AlphaLift with ``alpha=math.inf``.
+        One of lowlift's. For LIP, ALIP, MaxLift, LDP, AtMost, and L1Lift with up to 6 values of S
+        and Chi2Lift with 2 (both with ``lower=math.inf``), the audit refuses what some population
+        of the region breaks, and no more. Of L1Lift and Chi2Lift otherwise, and AlphaLift, it
+        allows what a box of lifts that implies them allows, which is less.
     confidence
         Between 0 and 1: the least probability, over samples, that the bound holds.
 
@@ -63,11 +65,6 @@ class Population(BuiltIn):
     def upper(self) -> float:
         """The budget of the upper side, that of the criterion."""
         return self.criterion.upper
-
-    @property
-    def is_convex(self) -> bool:  # type: ignore[override]  # a field elsewhere
-        """Whether mixing allowed outputs is allowed."""
-        return self.criterion.is_convex
 
     def parameters(self) -> dict[str, Any]:
         """Return the constructor's arguments by name."""

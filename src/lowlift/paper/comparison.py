@@ -9,7 +9,6 @@ import numpy as np
 from lowlift._arrays import Bools, Floats
 from lowlift.paper.density import lifts_of
 from lowlift.paper.experiments import Experiment, Series
-from lowlift.paper.points import printed
 from lowlift.paper.runs import Sweep
 
 #: What a printed mean may be off by at the paper's number of joints; leakages at 100 joints are
@@ -127,7 +126,7 @@ class Comparison:
 
 def compare(experiment: Experiment, sweep: Sweep, quantity: str) -> Comparison:
     """Set the means of a sweep beside the printed points of its series."""
-    series, points = sweep.series, printed(experiment.number, sweep.series.name, quantity)
+    series, points = sweep.series, experiment.printed(sweep.series.name, quantity)
     at = [k for k, e in enumerate(sweep.epsilons.tolist()) if e in points]
     epsilons = sweep.epsilons[at]
     return Comparison(

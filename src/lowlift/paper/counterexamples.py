@@ -90,7 +90,7 @@ def counterexamples_of(figures: "Sequence[Figure]", size: Size) -> Counterexampl
         tuple(
             row
             for figure in figures
-            if figure.number in {7, 8} and figure.experiment is not None
+            if figure.number in {7, 8} and figure.experiment is not None and figure.is_printed
             for row in _impossible(figure.experiment, size.seed)
         ),
         {figure.number: _readings(figure) for figure in figures},
@@ -104,7 +104,7 @@ def _impossible(experiment: Experiment, seed: int) -> list[Impossible]:
     rows = []
     for series in experiment.curves[1:]:
         for side, quantity in enumerate(("min_lift_leakage", "max_lift_leakage")):
-            points, notion = printed(experiment.number, series.name, quantity), series.notion
+            points, notion = experiment.printed(series.name, quantity), series.notion
             kind = notion.lam, notion.kind, notion.alpha
             bounds = {e: facts.proposition_bounds(joints, e, *kind)[side] for e in points}
             beyond = {e: (v, bounds[e]) for e, v in points.items() if v > bounds[e]}
@@ -118,7 +118,7 @@ def _impossible(experiment: Experiment, seed: int) -> list[Impossible]:
 def _readings(figure: "Figure") -> tuple[Reading, ...]:
     """Both readings where the print can be read in two ways, against the printed points."""
     experiment = figure.experiment
-    if experiment is None:
+    if experiment is None or not experiment.is_printed:
         return ()
     rows: dict[Reading, None] = {}
     for series in experiment.readings:
@@ -162,6 +162,7 @@ def write_comparison(
         "seed": size.seed,
         "joints": size.joints,
         "quick": size.is_quick,
+        "departs_from_the_paper": size.departures,
         "figures": [figure.number for figure in figures],
         "releases": {str(figure.number): _releases(figure) for figure in figures},
         "standard_errors": STANDARD_ERRORS,

@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from lowlift._mechanisms.merging import subset_merging
@@ -13,7 +13,8 @@ from lowlift._mechanisms.subset_random_response import subset_random_response
 from lowlift._mechanisms.watchdog import watchdog
 from lowlift._sweeps import Mechanism
 from lowlift.criteria import ALIP, LDP, AlphaLift, Chi2Lift, Criterion, L1Lift
-from lowlift.paper import variants
+from lowlift.errors import InvalidInput
+from lowlift.paper import points, variants
 
 #: What is plotted, in the order of the panels.
 QUANTITIES: Mapping[str, str] = MappingProxyType(
@@ -118,14 +119,20 @@ class Experiment:
     marker_joints: int = 5
     marker_epsilons: tuple[float, ...] = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
     seconds: float = 30.0
+    #: Whether the paper's own points can be set beside it.
+    is_printed: bool = True
+
+    def printed(self, series: str, quantity: str) -> Mapping[float, float]:
+        """Return the printed values of a series by epsilon; empty where there are none."""
+        return points.printed(self.number, series, quantity) if self.is_printed else {}
 
 
 def _alip(lam: float, prefix: str, mechanism: str, label: str) -> Series:
     return Series(f"{prefix}-{lam}", f"{label} λ={lam}", mechanism, Notion("alip", lam))
 
 
-def _pointwise(mechanism: str) -> tuple[Series, ...]:
-    alip = (_alip(lam, "alip", mechanism, "ALIP") for lam in (0.35, 0.5, 0.65))
+def _pointwise(mechanism: str, lambdas: tuple[float, ...]) -> tuple[Series, ...]:
+    alip = (_alip(lam, "alip", mechanism, "ALIP") for lam in lambdas)
     return (Series("ldp", "LDP", mechanism, Notion("ldp")), *alip)
 
 
@@ -146,97 +153,192 @@ def _responses(series: Series, label: str, is_one_sided: bool = False) -> Series
     return Series(f"best-{series.name}", label, "proven random response", notion, series.name)
 
 
-_L1 = tuple(
-    Series(f"l1-{lam}", f"ℓ1 λ={lam}", "subset merging", Notion("l1", lam)) for lam in (0.5, 0.65)
-)
-_CHI2 = tuple(
-    Series(f"chi2-{lam}", f"χ² λ={lam}", "subset merging", Notion("chi2", lam))
-    for lam in (0.5, 0.65)
-)
-_ALPHA = tuple(
-    Series(f"alpha-{a}", f"α-lift, α={a}", "subset merging", Notion("alpha", 0.5, float(a)))
-    for a in (2, 10, 100)
-)
-#: ALIP with equal budgets, and with more of the budget on the lower side.
-_HALF, _MOSTLY_LOWER = Notion("alip", 0.5), Notion("alip", 0.65)
-_ALIP = _alip(0.5, "alip", "subset merging", "ALIP")
+#: The figures that have one lambda.
+_ONE_LAMBDA = (5, 6, 8)
+_LAMBDAS = (0.35, 0.5, 0.65)
 
-_FIGURES = (
-    Experiment(
+
+@dataclass(frozen=True)
+class Setup:
+    """Where a run departs from the paper; what is None or empty is the paper's.
+
+    Attributes
+    ----------
+    n_s, n_x
+        The sizes of S and X.
+    lambdas
+        The shares of the budget on the lower side; one for Figures 5, 6 and 8.
+    alphas
+        The orders of Figure 8.
+    """
+
+    n_s: int | None = None
+    n_x: int | None = None
+    lambdas: tuple[float, ...] = ()
+    alphas: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, value in (("s", self.n_s), ("x", self.n_x)):
+            if value is not None and (type(value) is not int or value < 2):
+                raise InvalidInput(f"{name} must be a whole number, 2 or more; got {value!r}.")
+        for name, values in (("lambdas", self.lambdas), ("alphas", self.alphas)):
+            if len(set(values)) < len(values):
+                raise InvalidInput(f"{name} must differ; one occurs twice.")
+        if not all(0 < lam < 1 for lam in self.lambdas):
+            raise InvalidInput(f"lambdas must lie between 0 and 1; got {list(self.lambdas)}.")
+        if not all(1 < alpha < math.inf for alpha in self.alphas):
+            raise InvalidInput(f"alphas must be above 1 and finite; got {list(self.alphas)}.")
+
+    @property
+    def is_papers(self) -> bool:
+        """Whether nothing departs from the paper."""
+        return self == PAPERS
+
+
+PAPERS = Setup()
+
+
+@functools.cache
+def experiment_of(number: int, setup: Setup = PAPERS) -> Experiment:
+    """Return what a figure plots under a setup."""
+    if number in _ONE_LAMBDA and len(setup.lambdas) > 1:
+        raise InvalidInput(
+            f"Figure {number} takes one lambda; got {len(setup.lambdas)}. "
+            "Figures 2, 3, 4 and 7 take several."
+        )
+    if setup.alphas and number != 8:
+        raise InvalidInput(f"Figure {number} has no alpha. Figure 8 does.")
+    builders = (_figure_2, _figure_3, _figure_4, _figure_5, _figure_6, _figure_7, _figure_8)
+    found = builders[number - 2](setup)
+    n_s, n_x = setup.n_s or found.n_s, setup.n_x or found.n_x
+    title = found.title.format(n_s=n_s, n_x=n_x)
+    return replace(found, n_s=n_s, n_x=n_x, title=title, is_printed=setup.is_papers)
+
+
+def _main(lambdas: tuple[float, ...]) -> float:
+    """Return the lambda that markers and readings have."""
+    return 0.5 if 0.5 in lambdas else lambdas[0]
+
+
+def _figure_2(setup: Setup) -> Experiment:
+    lambdas = setup.lambdas or _LAMBDAS
+    lam = _main(lambdas)
+    return Experiment(
         2,
         "Watchdog with complete merging",
         *(5, 17, 1000, _BUDGETS, _LEAKAGES),
-        _pointwise("complete merging"),
+        _pointwise("complete merging", lambdas),
         readings=(
-            _reading("repaired", "complete merging, repaired", "alip-0.5", _HALF),
+            _reading("repaired", "complete merging, repaired", f"alip-{lam}", Notion("alip", lam)),
             _reading("gamma", "complete merging, Γ > ε", "ldp", Notion("ldp")),
         ),
-    ),
-    Experiment(
+    )
+
+
+def _figure_3(setup: Setup) -> Experiment:
+    return Experiment(
         3,
         "Optimal random response (AORR)",
         *(5, 17, 100, _BUDGETS, _LEAKAGES),
-        tuple(_alip(lam, "aorr", "random response", "AORR") for lam in (0.35, 0.5, 0.65)),
-    ),
-    Experiment(
+        tuple(_alip(lam, "aorr", "random response", "AORR") for lam in setup.lambdas or _LAMBDAS),
+    )
+
+
+def _figure_4(setup: Setup) -> Experiment:
+    lambdas = setup.lambdas or _LAMBDAS
+    lam = _main(lambdas)
+    return Experiment(
         4,
         "Watchdog with subset merging",
         *(5, 17, 1000, _BUDGETS, _LEAKAGES),
-        _pointwise("subset merging"),
-        _best(0.5, "alip-0.5"),
+        _pointwise("subset merging", lambdas),
+        _best(lam, f"alip-{lam}"),
         tuple(
-            _reading(name, mechanism, "alip-0.5", _HALF)
+            _reading(name, mechanism, f"alip-{lam}", Notion("alip", lam))
             for name, mechanism in (
                 ("loop", "subset merging, literal loop"),
                 ("risk", "subset merging, ω = Λ + Ψ"),
                 ("max", "subset merging, ω = max"),
             )
         ),
-    ),
-    Experiment(
+    )
+
+
+def _figure_5(setup: Setup) -> Experiment:
+    lam = _main(setup.lambdas or (0.65,))
+    notion = Notion("alip", lam)
+    return Experiment(
         5,
-        "AORR, subset random response and subset merging, λ=0.65",
+        f"AORR, subset random response and subset merging, λ={lam}",
         *(5, 17, 100, _BUDGETS, (*_LEAKAGES, "seconds")),
         (
-            Series("aorr", "AORR", "random response", _MOSTLY_LOWER),
-            Series("srr", "SRR", "subset random response", _MOSTLY_LOWER),
-            Series("subset-merging", "subset merging", "subset merging", _MOSTLY_LOWER),
+            Series("aorr", "AORR", "random response", notion),
+            Series("srr", "SRR", "subset random response", notion),
+            Series("subset-merging", "subset merging", "subset merging", notion),
         ),
-        _best(0.65),
-    ),
-    Experiment(
+        _best(lam),
+    )
+
+
+def _figure_6(setup: Setup) -> Experiment:
+    lam = _main(setup.lambdas or (0.5,))
+    notion = Notion("alip", lam)
+    return Experiment(
         6,
-        "Subset random response and subset merging at |X|=200, |S|=15",
+        "Subset random response and subset merging at |X|={n_x}, |S|={n_s}",
         *(15, 200, 10, _BUDGETS[3:], (*_LEAKAGES, "seconds")),
         (
-            Series("srr", "SRR", "subset random response", _HALF),
-            Series("subset-merging", "subset merging", "subset merging", _HALF),
+            Series("srr", "SRR", "subset random response", notion),
+            Series("subset-merging", "subset merging", "subset merging", notion),
         ),
-        _best(0.5),
-        (_reading("max", "subset merging, ω = max", "subset-merging", _HALF),),
+        _best(lam),
+        (_reading("max", "subset merging, ω = max", "subset-merging", notion),),
         marker_joints=1,
         marker_epsilons=(1.0, 2.0, 4.0, 8.0),
-    ),
-    Experiment(
+    )
+
+
+def _figure_7(setup: Setup) -> Experiment:
+    lambdas = setup.lambdas or (0.5, 0.65)
+    lam = _main(lambdas)
+    l1, chi2 = (
+        tuple(
+            Series(f"{kind}-{share}", f"{label} λ={share}", "subset merging", Notion(kind, share))
+            for share in lambdas
+        )
+        for kind, label in (("l1", "ℓ1"), ("chi2", "χ²"))
+    )
+    at = lambdas.index(lam)
+    return Experiment(
         7,
         "Subset merging under ALIP, ℓ1- and χ²-privacy",
         *(5, 17, 1000, _BUDGETS, _LEAKAGES),
-        (_ALIP, *_L1, *_CHI2),
+        (_alip(lam, "alip", "subset merging", "ALIP"), *l1, *chi2),
         (
-            _responses(_L1[0], "ℓ1 λ=0.5, random response, upper side only", True),
-            _responses(_CHI2[0], "χ² λ=0.5, random response, upper side only", True),
+            _responses(l1[at], f"ℓ1 λ={lam}, random response, upper side only", True),
+            _responses(chi2[at], f"χ² λ={lam}, random response, upper side only", True),
         ),
-        (_reading("unrepaired", "subset merging, unrepaired", "chi2-0.5", Notion("chi2")),),
-    ),
-    Experiment(
+        (_reading("unrepaired", "subset merging, unrepaired", chi2[at].name, chi2[at].notion),),
+    )
+
+
+def _figure_8(setup: Setup) -> Experiment:
+    lam = _main(setup.lambdas or (0.5,))
+    alpha = tuple(
+        Series(f"alpha-{a:g}", f"α-lift, α={a:g}", "subset merging", Notion("alpha", lam, float(a)))
+        for a in setup.alphas or (2, 10, 100)
+    )
+    some = alpha[min(1, len(alpha) - 1)]
+    return Experiment(
         8,
         "Subset merging under ALIP and α-lift-privacy",
         *(5, 17, 1000, _BUDGETS, _LEAKAGES),
-        (_ALIP, *_ALPHA),
-        tuple(_responses(series, f"{series.label}, random response") for series in _ALPHA),
-        (_reading("unrepaired", "subset merging, unrepaired", "alpha-10", _ALPHA[1].notion),),
-    ),
-)
+        (_alip(lam, "alip", "subset merging", "ALIP"), *alpha),
+        tuple(_responses(series, f"{series.label}, random response") for series in alpha),
+        (_reading("unrepaired", "subset merging, unrepaired", some.name, some.notion),),
+    )
+
+
 EXPERIMENTS: Mapping[int, Experiment] = MappingProxyType(
-    {experiment.number: experiment for experiment in _FIGURES}
+    {number: experiment_of(number) for number in range(2, 9)}
 )

@@ -16,7 +16,7 @@ from lowlift.figures.charts import panel_svg
 from lowlift.figures.legends import legend
 from lowlift.figures.page import render
 from lowlift.paper.counterexamples import counterexamples_of, write_comparison
-from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES, Series
+from lowlift.paper.experiments import QUANTITIES, TITLES, Series
 from lowlift.paper.propositions import Claim
 from lowlift.paper.runs import Size
 from lowlift.paper.vertices import growth_exponent
@@ -51,9 +51,9 @@ def write_page(figures: "Sequence[Figure]", size: Size, folder: Path, seconds: f
         sections=sections,
         found=found,
         labels={
-            (number, curve.name): curve.label
-            for number, experiment in EXPERIMENTS.items()
-            for curve in experiment.curves
+            (figure.number, curve.name): curve.label
+            for figure in figures
+            for curve in (figure.experiment.curves if figure.experiment else ())
         },
         quantities=QUANTITIES,
         titles=TITLES,

@@ -18,7 +18,7 @@ from lowlift.figures.charts import figure_files
 from lowlift.figures.panels import Curve, Panel
 from lowlift.paper.comparison import Comparison, compare
 from lowlift.paper.density import Density, densities
-from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES, Experiment
+from lowlift.paper.experiments import EXPERIMENTS, QUANTITIES, TITLES, Experiment, Setup
 from lowlift.paper.runs import Size, Sweep, run_experiment, runner, start_workers
 
 #: The numbers of the paper's figures.
@@ -42,11 +42,15 @@ class Figure:
     densities: tuple[Density, ...]
     sweeps: dict[str, Sweep]
     seconds: float
+    #: What was run; None for Figure 1.
+    experiment: Experiment | None = None
 
     @property
-    def experiment(self) -> Experiment | None:
-        """What was run; None for Figure 1."""
-        return EXPERIMENTS.get(self.number)
+    def is_printed(self) -> bool:
+        """Whether the paper's own points are beside it."""
+        if self.experiment is None:
+            return self.densities[0].theirs is not None
+        return self.experiment.is_printed
 
 
 def reproduce(
@@ -58,8 +62,17 @@ def reproduce(
     seed: int = 9,
     jobs: int | None = None,
     progress: Callable[[int, int, int], object] | None = None,
+    n_s: int | None = None,
+    n_x: int | None = None,
+    lambdas: Iterable[float] = (),
+    alphas: Iterable[float] = (),
+    epsilons: Iterable[float] = (),
+    seconds: float | None = None,
 ) -> Path:
     """Recompute figures and propositions of the paper and write them into a folder.
+
+    With other sizes, lambdas or orders than the paper's, the same curves are drawn without its
+    points: there is nothing to compare them with.
 
     Parameters
     ----------
@@ -69,7 +82,8 @@ def reproduce(
     figures
         Numbers from 1 to 8.
     joints
-        At most this many random joints a figure; default: the paper's number.
+        At most this many random joints a figure; default: the paper's number. At another setup
+        exactly this many.
     quick
         Fewer joints and budgets: the whole page in a minute.
     seed
@@ -80,6 +94,16 @@ def reproduce(
         do the work.
     progress
         Called with (figure, releases done, releases in all).
+    n_s, n_x
+        The sizes of S and X; default: the paper's 5 and 17, or 15 and 200 in Figure 6.
+    lambdas
+        Shares of the budget on the lower side; Figures 5, 6 and 8 take one.
+    alphas
+        The orders of Figure 8.
+    epsilons
+        The budgets in nats, instead of the figure's 0.25, 0.5, ... 8.
+    seconds
+        The time limit of one search that adds to the paper; default 30, 2 for `quick`.
 
     Returns
     -------
@@ -90,13 +114,16 @@ def reproduce(
     Raises
     ------
     InvalidInput
-        For an unknown figure, joints or jobs below 1, or a folder that holds something else.
+        For an unknown figure, joints or jobs below 1, sizes below 2, a lambda not between 0 and 1,
+        several of them for a figure that takes one, or a folder that holds something else.
         Nothing is written then.
     """
     from lowlift.paper.page import write_page
 
     numbers = _check_figures(figures)
-    size = Size(joints, quick, seed)
+    setup = Setup(n_s, n_x, tuple(lambdas), tuple(alphas))
+    size = Size(joints, quick, seed, setup, tuple(epsilons), seconds)
+    experiments = {number: size.experiment(number) for number in numbers if number != 1}
     parallel = runner(jobs)
     folder = _claim(Path(out))
     start = time.perf_counter()
@@ -107,7 +134,7 @@ def reproduce(
             if number == 1:
                 figure = _first(size)
             else:
-                figure = _figure(EXPERIMENTS[number], size, folder, parallel, progress)
+                figure = _figure(experiments[number], size, folder, parallel, progress)
             _write(figure, folder)
             found.append(figure)
     page = write_page(found, size, folder, time.perf_counter() - start)
@@ -161,30 +188,38 @@ def _sign(folder: Path, numbers: Sequence[int] = (), size: Size | None = None) -
     if size is not None:
         settings |= {"figures": list(numbers), "seed": size.seed, "joints": size.joints}
         settings |= {"quick": size.is_quick, "python": platform.python_version()}
+        settings |= size.departures
     (folder / _MANIFEST).write_text(json.dumps(settings, indent=1) + "\n", "utf-8")
 
 
 def _first(size: Size) -> Figure:
     start = time.perf_counter()
-    joints = min(1000, size.joints or 1000)
-    found = densities(joints, size.seed)
+    setup = size.setup
+    is_papers = setup.n_s is None and setup.n_x is None
+    joints = size.joints or 1000
+    joints = min(1000, joints) if is_papers else joints
+    found = densities(joints, size.seed, setup.n_s, setup.n_x)
     panels = tuple(
         Panel(
             density.name,
             "log-lift (nats), min left, max right",
             "probability",
             (
-                Curve("the paper", density.centres, density.theirs, style="points", colour=0),
+                *(
+                    Curve("the paper", density.centres, theirs, style="points", colour=0)
+                    for theirs in (density.theirs,)
+                    if theirs is not None
+                ),
                 Curve("ours", density.centres, density.ours, style="bars", colour=1),
             ),
         )
         for density in found
     )
-    setup = f"|S|=5, {joints:,} random joints, seed {size.seed}; bins as printed."
+    words = f"|S|={setup.n_s or 5}, {joints:,} random joints, seed {size.seed}; "
     return Figure(
         1,
         "How often each log-lift occurs",
-        setup,
+        words + ("bins as printed." if is_papers else "bins as wide as the printed ones."),
         panels,
         (),
         tuple(found),
@@ -206,12 +241,14 @@ def _figure(
         compare(experiment, sweeps[series.name], quantity)
         for quantity in experiment.quantities
         for series in experiment.curves
+        if experiment.is_printed
     )
     panels = tuple(_panel(experiment, quantity, sweeps) for quantity in experiment.quantities)
+    paper = f"; the paper: {experiment.joints:,}" + ", our guess" * (experiment.number == 6)
     setup = (
         f"|S|={experiment.n_s}, |X|={experiment.n_x}, means over {size.joints_of(experiment):,} "
-        f"random joints (uniform entries over their sum; the paper: {experiment.joints:,}"
-        f"{', our guess' if experiment.number == 6 else ''}), seed {size.seed}, "
+        f"random joints (uniform entries over their sum{paper * experiment.is_printed}), "
+        f"seed {size.seed}, "
         f"ε from {experiment.epsilons[0]:g} to {experiment.epsilons[-1]:g}; "
         "budgets ε_l=λε, ε_u=(1−λ)ε."
     )
@@ -224,12 +261,11 @@ def _figure(
         (),
         sweeps,
         time.perf_counter() - start,
+        experiment,
     )
 
 
 def _panel(experiment: Experiment, quantity: str, sweeps: dict[str, Sweep]) -> Panel:
-    from lowlift.paper.points import printed
-
     curves = []
     for colour, series in enumerate(experiment.curves):
         sweep = sweeps[series.name]
@@ -239,7 +275,7 @@ def _panel(experiment: Experiment, quantity: str, sweeps: dict[str, Sweep]) -> P
         curves.append(
             Curve(series.label, sweep.epsilons, mean, colour=colour, low=low, high=mean + error)
         )
-        points = printed(experiment.number, series.name, quantity)
+        points = experiment.printed(series.name, quantity)
         if points:
             x, y = np.array(list(points)), np.array(list(points.values()))
             curves.append(
@@ -273,13 +309,14 @@ def _write(figure: Figure, folder: Path) -> None:
 
 def table_of(figure: Figure) -> Iterable[Sequence[object]]:
     """Yield the figure's numbers as rows, the first one their names."""
-    from lowlift.paper.points import printed
-
-    if figure.number == 1:
+    experiment = figure.experiment
+    if experiment is None:
         yield "generator", "log_lift", "ours", "paper"
         for density in figure.densities:
-            for row in zip(density.centres, density.ours, density.theirs, strict=True):
-                yield density.name, *map(float, row)
+            ours, paper = density.ours.tolist(), [""] * len(density.ours)
+            paper = paper if density.theirs is None else density.theirs.tolist()
+            for row in zip(density.centres.tolist(), ours, paper, strict=True):
+                yield density.name, *row
         return
     yield (
         *("quantity", "series", "mechanism", "epsilon", "joints"),
@@ -288,7 +325,7 @@ def table_of(figure: Figure) -> Iterable[Sequence[object]]:
     for name, sweep in figure.sweeps.items():
         bound, held = sweep.mean("upper_bound"), sweep.mean("is_satisfied")
         for quantity in QUANTITIES:
-            points = printed(figure.number, name, quantity)
+            points = experiment.printed(name, quantity)
             error = sweep.spread(quantity) / np.sqrt(sweep.joints)
             for k, epsilon in enumerate(sweep.epsilons.tolist()):
                 yield (

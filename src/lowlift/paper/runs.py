@@ -2,9 +2,10 @@
 
 import functools
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,7 +16,15 @@ from lowlift._joint import Joint
 from lowlift._sweeps import tradeoff
 from lowlift._version import __version__
 from lowlift.errors import InvalidInput, MissingExtra
-from lowlift.paper.experiments import EXPERIMENTS, GAP, Experiment, Series, mechanism_for
+from lowlift.paper.experiments import (
+    GAP,
+    PAPERS,
+    Experiment,
+    Series,
+    Setup,
+    experiment_of,
+    mechanism_for,
+)
 
 #: Called with (figure, releases done, releases in all).
 Progress: TypeAlias = Callable[[int, int, int], object]
@@ -30,20 +39,49 @@ _FIELDS = ("nmi", "upper_bound", "min_lift_leakage", "max_lift_leakage", "second
 
 @dataclass(frozen=True)
 class Size:
-    """How much of an experiment to run: joints, seed, and whether it is the short form."""
+    """How much of an experiment to run, of which setup and seed.
+
+    `epsilons` replace the budgets of a figure, `seconds` the limit of one search that adds to the
+    paper.
+    """
 
     joints: int | None = None
     is_quick: bool = False
     seed: int = 9
+    setup: Setup = PAPERS
+    epsilons: tuple[float, ...] = ()
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         if self.joints is not None and (type(self.joints) is not int or self.joints < 1):
             raise InvalidInput(f"joints must be 1 or more; got {self.joints}.")
         if type(self.seed) is not int or self.seed < 0:
             raise InvalidInput(f"seed must be 0 or more; got {self.seed}.")
+        if not all(0 < epsilon < math.inf for epsilon in self.epsilons):
+            raise InvalidInput(
+                f"budgets must be above 0 and finite; got {list(self.epsilons)} nats."
+            )
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
+            raise InvalidInput(f"seconds must be above 0 and finite; got {self.seconds}.")
+
+    def experiment(self, number: int) -> Experiment:
+        """Return what a figure plots, with the setup and the budgets asked for."""
+        found = experiment_of(number, self.setup)
+        if not self.epsilons:
+            return found
+        budgets = tuple(sorted(set(self.epsilons)))
+        return replace(found, epsilons=budgets, marker_epsilons=budgets)
+
+    @property
+    def departures(self) -> dict[str, Any]:
+        """What departs from the paper, by name."""
+        asked = asdict(self.setup) | {"epsilons": self.epsilons, "seconds": self.seconds}
+        return {name: value for name, value in asked.items() if value not in (None, ())}
 
     def joints_of(self, experiment: Experiment) -> int:
-        """Return the number of joints to take means over: never more than the paper's."""
+        """Return the number of joints to take means over: at its setup at most the paper's."""
+        if self.joints is not None and not experiment.is_printed:
+            return self.joints
         quick = max(2, experiment.joints // 25) if self.is_quick else experiment.joints
         return min(quick, self.joints or quick)
 
@@ -51,19 +89,24 @@ class Size:
         """Yield each series with its number of joints and its budgets."""
         joints, all_budgets = self.joints_of(experiment), experiment.epsilons
         few = tuple(e for e in _QUICK_BUDGETS if e in all_budgets)
+        if self.epsilons or not self.is_quick:
+            few = all_budgets
         for series in experiment.markers:
             budgets = experiment.marker_epsilons
-            if self.is_quick:
+            if self.is_quick and not self.epsilons:
                 budgets = tuple(e for e in (1.0, 2.0, 4.0, 8.0) if e in budgets)[-3:]
             yield series, min(joints, 2 if self.is_quick else experiment.marker_joints), budgets
         for series in experiment.curves:
-            yield series, joints, few if self.is_quick else all_budgets
+            yield series, joints, few
         for series in experiment.readings:
             budgets = tuple(e for e in _READING_BUDGETS if e in all_budgets)
+            budgets = all_budgets if self.epsilons else budgets
             yield series, min(joints, _READING_JOINTS), budgets
 
     def seconds_of(self, experiment: Experiment) -> float:
         """Return the time limit of one search that adds to the paper."""
+        if self.seconds is not None:
+            return self.seconds
         return 2.0 if self.is_quick else experiment.seconds
 
 
@@ -77,12 +120,14 @@ class Task:
     joints: tuple[int, int]
     epsilons: tuple[float, ...]
     seconds: float
+    setup: Setup = PAPERS
 
     @property
     def key(self) -> str:
         """Name the piece by all that decides its result."""
         parts = [__version__, self.figure, self.series, self.seed, *self.joints]
-        return json.dumps([*parts, self.epsilons, self.seconds, GAP])
+        departs = [] if self.setup.is_papers else [asdict(self.setup)]
+        return json.dumps([*parts, self.epsilons, self.seconds, GAP, *departs])
 
     def __len__(self) -> int:
         return (self.joints[1] - self.joints[0]) * len(self.epsilons)
@@ -120,7 +165,7 @@ def joint_of(experiment: Experiment, seed: int, number: int) -> Joint:
 
 def run_task(task: Task) -> list[list[float]]:
     """Return, per joint and budget, the numbers of `_FIELDS`."""
-    experiment = EXPERIMENTS[task.figure]
+    experiment = experiment_of(task.figure, task.setup)
     every = (*experiment.curves, *experiment.markers, *experiment.readings)
     series = next(item for item in every if item.name == task.series)
     mechanism = mechanism_for(series.mechanism, task.seconds)
@@ -217,7 +262,8 @@ def _tasks(experiment: Experiment, size: Size) -> list[Task]:
             for first in range(0, joints, step):
                 span = first, min(first + step, joints)
                 seconds = size.seconds_of(experiment)
-                found.append(Task(experiment.number, series.name, size.seed, span, some, seconds))
+                key = experiment.number, series.name, size.seed, span, some, seconds
+                found.append(Task(*key, size.setup))
     return found
 
 

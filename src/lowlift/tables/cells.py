@@ -154,10 +154,11 @@ def learn(
                 "or leave it out."
             )
     deadline = deadline or Deadline(None)
-    with deadline.paused():
-        rows = table.sample(names, sensitive, MOST_ROWS)
+    size = MOST_ROWS
     if is_pilot:
-        rows, most, min_rows = _pilot(rows, table.rows, most, min_rows)
+        size, most, min_rows = _pilot(table.rows, most, min_rows)
+    with deadline.paused():
+        rows = table.sample(names, sensitive, size, is_random=is_pilot)
     if most == "auto":
         most = max(1, min(_MOST_CELLS, len(rows) // _ROWS_PER_CELL))
     parts = list(zip(*rows, strict=True))
@@ -170,25 +171,16 @@ def learn(
     return Learnt(found, kinds, values, unique)
 
 
-def _pilot(
-    rows: list[tuple[Any, ...]], total: int, most: int | str, min_rows: int
-) -> tuple[list[tuple[Any, ...]], int, int]:
-    """Return a random part of all rows, and how many cells of how many rows to learn from it.
+def _pilot(total: int, most: int | str, min_rows: int) -> tuple[int, int, int]:
+    """Return how many of all rows to draw, and how many cells of how many rows to learn from them.
 
     Fewer cells than for the table alone: each must be known well enough from the other rows.
     """
-    if total > len(rows):
-        raise InvalidInput(
-            f"rows are published for the population from tables of up to {MOST_ROWS:,} rows, of "
-            f"which some are drawn to learn cells; got {total:,}. Use a random part of the table, "
-            "or declare bins."
-        )
     if most == "auto":
-        most = max(2, min(_MOST_FOR_POPULATION, len(rows) // _ROWS_FOR_POPULATION))
-    size = max(round(_PILOT * len(rows)), min(_ROWS_PER_PILOT * int(most), len(rows) // 5), 1)
-    chosen = np.random.default_rng().permutation(len(rows))[:size]
-    least = max(3, -(-min_rows * size // len(rows)))
-    return [rows[k] for k in chosen.tolist()], int(most), least
+        most = max(2, min(_MOST_FOR_POPULATION, total // _ROWS_FOR_POPULATION))
+    size = max(round(_PILOT * total), min(_ROWS_PER_PILOT * int(most), total // 5), 1)
+    size = min(size, MOST_ROWS)
+    return size, int(most), max(3, -(-min_rows * size // total))
 
 
 def _is_unique(values: npt.NDArray[Any], kind: str) -> bool:

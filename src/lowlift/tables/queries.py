@@ -330,14 +330,17 @@ def sample(
     table: Expression,
     dialect: Dialect,
     most: int | None,
+    *,
+    is_random: bool = False,
 ) -> exp.Select:
-    """Return some columns and symbols of all rows, or of so many, chosen by a hash of values."""
+    """Return columns and symbols of all rows, or of so many: by a hash of values, or at random."""
     values = [named(name) for name in columns]
     texts = (symbol(column, dialect).as_(f"c{k}") for k, column in enumerate(symbols))
     query = exp.select(*values, *texts).from_(table.copy())
     if most is None:
         return query
-    return query.order_by(dialect.hashed([value.copy() for value in values])).limit(most)
+    by = exp.Rand() if is_random else dialect.hashed([value.copy() for value in values])
+    return query.order_by(by).limit(most)
 
 
 def group_means(

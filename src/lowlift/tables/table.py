@@ -219,18 +219,19 @@ class Table:
             )
 
     def sample(
-        self, names: Sequence[str], symbols: Sequence[Column], most: int
+        self, names: Sequence[str], symbols: Sequence[Column], most: int, *, is_random: bool = False
     ) -> list[tuple[Any, ...]]:
-        """Return columns and symbol texts of all rows, or of `most`; they stay in this process.
+        """Return columns and symbol texts of all rows, or of `most`: by their values, or at random.
 
         Cost
-            One pass of the engine; a sort where there are more rows.
+            One pass of the engine; a sort where there are more rows. They stay in this process.
         """
         from lowlift.tables import queries
 
         asked, table = self._engine.numbered_cells(symbols)  # of a held table, found once
         limit = None if self.rows <= most else most
-        return self._engine.fetch(queries.sample(names, asked, table, self._engine.dialect, limit))
+        given = names, asked, table, self._engine.dialect, limit
+        return self._engine.fetch(queries.sample(*given, is_random=is_random))
 
     def group_means(
         self, groups: Sequence[Column], means: Sequence[str], most: int

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from lowlift._joint import Joint
-from lowlift.tables import Column
+from lowlift.criteria import Criterion, Population
+from lowlift.tables import Column, Origin
 
 #: A column with more values than this, and than this share of the rows, is taken for an identifier.
 _MOST_VALUES, _MOST_SHARE = 50, 0.9
@@ -42,3 +43,15 @@ def cautions(
             f"with one value of {s} only, so that publishing it as it is reveals {s}."
         )
     return tuple(found)
+
+
+def sampled_bins(origin: Origin, criterion: Criterion) -> tuple[str, ...]:
+    """Return a warning where bins were cut by the rows that a population is told from."""
+    if not (isinstance(criterion, Population) and origin.from_data):
+        return ()
+    names = ", ".join(map(repr, origin.from_data))
+    line = (
+        f"the bins of {names} were cut at quantiles of these rows, so that the confidence is "
+        "approximate. Declare edges that do not depend on the rows."
+    )
+    return (line,)

@@ -20,7 +20,7 @@ from lowlift.errors import InvalidInput
 from lowlift.measures import bayes_vulnerability
 from lowlift.tables import Origin, Schema
 from lowlift.tables.classes import notes_on_sensitive
-from lowlift.workflow.cautions import cautions
+from lowlift.workflow.cautions import cautions, sampled_bins
 from lowlift.workflow.choices import Chosen, Progress, choose, released_by
 from lowlift.workflow.columns import count_table, per_column
 
@@ -102,7 +102,10 @@ def audit_counted(joint: Joint, spec: Origin, criterion: Criterion) -> TableAudi
     return TableAudit(
         audit(joint, channel, criterion),
         per_column(joint, channel, criterion, spec.sensitive),
-        cautions(joint, spec.sensitive, spec.released),
+        (
+            *cautions(joint, spec.sensitive, spec.released),
+            *sampled_bins(spec, criterion),
+        ),
     )
 
 
@@ -153,7 +156,10 @@ def design_counted(
     return Design(
         made.audit,
         per_column(joint, encoded.channel, criterion, spec.sensitive),
-        cautions(joint, spec.sensitive, spec.released),
+        (
+            *cautions(joint, spec.sensitive, spec.released),
+            *sampled_bins(spec, criterion),
+        ),
         chosen=chosen,
         encoded=Encoded(encoded.name, made),
     )

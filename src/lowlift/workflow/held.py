@@ -11,7 +11,7 @@ from lowlift._channel import Channel
 from lowlift._joint import Joint, Label
 from lowlift._release import Release
 from lowlift.composition import Together, audit_together
-from lowlift.criteria import Criterion, criterion_on
+from lowlift.criteria import Criterion, Population, criterion_on
 from lowlift.encodings import Encoded, published
 from lowlift.errors import InvalidInput
 from lowlift.tables import Column, Counts, Each, Table
@@ -48,14 +48,24 @@ def audit_held(table: Table, held: Sequence[Held], promise: Promise) -> Together
 
     The rows are counted by S and by the symbols of all publications. The channel from those symbols
     to all that was published is audited exactly: a product, and where publications were drawn by
-    the same key and ids, the outputs that the same number draws.
+    the same key and ids, the outputs that the same number draws. A bound for the population is
+    judged by the region of these counts: it holds for every channel from their symbols at once, so
+    for this one.
 
     Raises
     ------
     InvalidInput
-        When a column is not in the table or too fine to be counted, or there are too many joint
-        outputs.
+        When a column is not in the table or too fine to be counted, there are too many joint
+        outputs, or a bound for the population is asked of rows from cells.
     """
+    if isinstance(promise.criterion, Population) and any(
+        each.encoded.origin.cells is not None for each in held
+    ):
+        raise InvalidInput(
+            "a bound for the population of rows from cells must be judged without the rows that "
+            "the cells were learnt from, which are not known here. Publish all columns at once, or "
+            "declare bins instead of cells."
+        )
     kept = dict.fromkeys(name for each in held for name in each.kept)
     columns = _different(
         [
