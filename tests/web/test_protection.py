@@ -128,6 +128,7 @@ def test_for_whom_and_what_matters_are_in_the_address_and_the_promise(visit, zip
     expect(found).to_contain_text("with confidence 0.95")
     page.get_by_label("with confidence").select_option("0.99")
     expect(found).to_contain_text("with confidence 0.99")
+    expect(page.locator("#answer")).to_contain_text('"at most after" allows for that')
     page.get_by_role("radiogroup", name="zip").get_by_label("more").check()
     expect(page).to_have_url(re.compile("weight%3Azip=more"))
     page.get_by_role("button", name="All alike").click()

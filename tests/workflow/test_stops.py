@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import lowlift as ll
-from lowlift.report.outcome import CANNOT, EMPTY, kept_share
+from lowlift.report.outcome import CANNOT, EMPTY, USEFUL, kept_share
 from lowlift.workflow.rows import design
 from lowlift.workflow.stops import stops
 
@@ -55,9 +55,15 @@ def test_a_sample_is_measured_for_the_population(table):
     assert all(0 <= stop.share <= 1 for stop in found)
 
 
-def test_what_cannot_be_promised_says_so(table):
-    schema = ll.Schema(["ill", "ward"], ["job", "age", "pay"], cells=12)
+def test_a_limit_that_breaks_in_its_written_form_cannot_be_promised(table, monkeypatch):
+    schema = ll.Schema("ill", ["job", "ward"])
     made = design(table, schema, ll.LIP.at_most(2))
-    (found,) = stops(table, schema, made, [(1.0, ll.LIP(0.0))])
-    assert found.state in {EMPTY, CANNOT}
-    assert found.share < 0.1 or found.state == CANNOT
+    (strict,) = stops(table, schema, made, [(1.0, ll.LIP(0.0))])
+    assert strict.state in {USEFUL, EMPTY}  # a channel that ignores X is always allowed
+
+    def refuse(*_, **__):
+        raise ll.BoundViolated("the values break the bound.")
+
+    monkeypatch.setattr("lowlift.workflow.designing.encode", refuse)
+    (found,) = stops(table, schema, made, [(2.0, ll.LIP.at_most(2))])
+    assert (found.state, found.share, found.most) == (CANNOT, 0.0, None)
