@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from web.browsing import Visit, answer, choose, payload, upload_file
+from web.browsing import Visit, answer, choose, payload, ready, upload_file
 from web.serving import Server, clinic, register, settled, upload
 
 
@@ -24,7 +24,10 @@ def opened(visit, name, text):
 
 def group(page, name):
     """Unfold the groups of a column; return its field once the histogram is there."""
-    page.get_by_role("button", name=f"Group the values of {name}").click()
+    button = page.get_by_role("button", name=f"Group the values of {name}")
+    ready(page, button)
+    button.click()
+    expect(button).to_have_attribute("aria-expanded", "true")
     expect(page.get_by_role("group", name=f"Suggestions for {name}")).to_be_visible()
     return page.get_by_label(f"A new group of {name} starts at")
 
