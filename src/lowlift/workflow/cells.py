@@ -85,8 +85,9 @@ class Ground(NamedTuple):
 
 def learn_ground(table: Table, asked: Schema, deadline: Deadline, *, is_sample: bool) -> Ground:
     """Learn cells of the released columns and count them; for a sample, from some rows alone."""
-    table.hold((*asked.sensitive, *asked.released))
-    sensitive = [table.column(name, asked.bins.get(name)) for name in asked.sensitive]
+    with deadline.paused():
+        table.hold((*asked.sensitive, *asked.released))
+        sensitive = [table.column(name, asked.bins.get(name)) for name in asked.sensitive]
     learnt = learn(
         table,
         asked.released,
