@@ -167,6 +167,13 @@ function takeDrops(form) {
   });
 }
 
+// Back or Forward before the scripts ran changes the address alone: the page is of another one.
+window.addEventListener("load", () => {
+  const [loaded] = performance.getEntriesByType("navigation");
+  const place = (address) => address.split("#")[0];
+  if (loaded && place(loaded.name) !== place(location.href)) location.reload();
+});
+
 document.addEventListener("DOMContentLoaded", () => {
   listen(document);
   document.querySelectorAll("form.drop").forEach(takeDrops);
