@@ -4,7 +4,7 @@ Usage: run.py [--form quick|full|tiny] [--out FOLDER] [--publish] [--engines] [-
        run.py --render     (write the documents from the stored results)
        run.py --check      (fail if the documents are not what the stored results give)
 
-A run writes FOLDER/results.json, benchmarks.md and the plots, and prints the README's table. With
+A run writes FOLDER/results.json, benchmarks.md and the plots, and prints the page. With
 --publish it also stores the results (benchmarks/results.json) and writes the documents:
 docs/benchmarks.md, docs/growth*.svg and the README's block. With -k only a run of goals can be
 published (-k bench_targets, -k bench_rows): each has its own date and load. --engines adds
@@ -170,7 +170,9 @@ def main() -> None:
             results = with_targets(records.read(STORED), results)
         records.write(results, STORED)
         publish(results)
-    print(pages.block(results))
+        print(pages.block(results))
+    else:
+        print((options.out / "benchmarks.md").read_text("utf-8"))
 
 
 if __name__ == "__main__":
