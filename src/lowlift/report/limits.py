@@ -142,21 +142,27 @@ def _of_columns(report: "Report") -> list[Limit]:
     return [Limit("Each sensitive column alone", text)]
 
 
-def sample_note(intervals: "LiftIntervals") -> str:
-    """Return what the lifts are if the table is a sample."""
+def sample_note(intervals: "LiftIntervals", *, is_rows: bool = False) -> str:
+    """Return what the lifts are if the table is a sample.
+
+    Cells of published rows were learnt from the same rows, which the confidence does not cover.
+    """
     low, high = float(intervals.low.min()), float(intervals.high.max())
+    cells = ", if cells had been given: these were learnt from the rows" if is_rows else ""
     return (
         f"If its {counted(intervals.n_rows, 'row')} are a sample, the lifts of the population lie "
         f"between {floor(low)} and {ceiling(high)} (all at once with {intervals.level:.0%} "
-        "confidence, also for a channel chosen with the same rows)."
+        f"confidence, also for a channel chosen with the same rows{cells})."
     )
 
 
-def promise_note(criterion: "Criterion", intervals: "LiftIntervals") -> str:
+def promise_note(
+    criterion: "Criterion", intervals: "LiftIntervals", *, is_rows: bool = False
+) -> str:
     """Return for whom the bound is: the population with a confidence, or this table."""
     if isinstance(criterion, Population):
         return f"The bound is {for_whom(criterion)}. {_VALUES}"
-    return f"The bound is {for_whom(criterion)}. {sample_note(intervals)}"
+    return f"The bound is {for_whom(criterion)}. {sample_note(intervals, is_rows=is_rows)}"
 
 
 def needed_rows(audit: "Audit") -> str:
@@ -205,7 +211,7 @@ def _sample(report: "Report") -> Limit:
         return _population(report.subject.criterion)
     if report.intervals is None:
         return _SAMPLE
-    text = promise_note(report.subject.criterion, report.intervals)
+    text = promise_note(report.subject.criterion, report.intervals, is_rows=report.is_rows)
     if is_too_small(report.intervals, report.subject):
         return Limit(_SAMPLE.name, f"{text} {capital(TOO_SMALL)}", True)
     return Limit(_SAMPLE.name, text)
