@@ -1,6 +1,6 @@
 """The trade-off as a chart whose points are links, and what to do about an answer that is poor."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -54,6 +54,7 @@ def chart_of(place: Place, points: Sequence[Stop], now: Stop | None) -> Chart:
     known = {point.limit: point for point in points}
     if now is not None:
         known[now.limit] = now
+    known = _never_falling(known)
     every = sorted({*(NATS if setting.criterion else LIMITS), setting.budget})
     step = (_RIGHT - _LEFT) / len(every)
     places = [round(_LEFT + step * (k + 0.5), 1) for k in range(len(every))]
@@ -68,6 +69,23 @@ def chart_of(place: Place, points: Sequence[Stop], now: Stop | None) -> Chart:
     curve = " ".join(f"{x:g},{y:g}" for x, y, _ in lines)
     best = " ".join(f"{x:g},{_height(most):g}" for x, _, most in lines if most is not None)
     return Chart(tuple(marks), curve, best, zone, bool(setting.criterion))
+
+
+def _never_falling(known: Mapping[float, Stop]) -> dict[float, Stop]:
+    """Return the points with the better of each limit and all tighter ones.
+
+    What holds at a limit holds at a looser one, where a search that was stopped may have found
+    less.
+    """
+    found, best = dict[float, Stop](), None
+    for limit in sorted(known):
+        point = known[limit]
+        if best is not None and (point.state == CANNOT or point.share < best.share):
+            point = best._replace(limit=limit, most=point.most)
+        if point.state != CANNOT:
+            best = point
+        found[limit] = point
+    return found
 
 
 def _mark(place: Place, x: float, budget: float, point: Stop | None) -> Mark:

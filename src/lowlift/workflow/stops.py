@@ -10,7 +10,7 @@ from lowlift.encodings import Encoded
 from lowlift.errors import BoundViolated, Infeasible
 from lowlift.report.outcome import CANNOT, proven_most, state_of
 from lowlift.tables import Schema, open_table
-from lowlift.workflow.cells import learn_ground
+from lowlift.workflow.cells import Stage, learn_ground, unheard
 from lowlift.workflow.designing import Design, design_counted
 
 #: Seconds that a search may take for one limit.
@@ -48,8 +48,11 @@ def stops(
     seconds: float = SECONDS,
     engine: str | None = None,
     tell: Callable[[Stop], object] = lambda _: None,
+    stage: Stage = unheard,
 ) -> list[Stop]:
     """Return what each of some limits keeps of a table; `tell` hears of each as it is found.
+
+    `stage` hears when cells are learnt, which comes first for rows.
 
     Parameters
     ----------
@@ -67,6 +70,7 @@ def stops(
     """
     release = _by_symbols(made, mechanism, seconds)
     if made.spec.cells is not None:
+        stage("learning")
         release = _by_rows(source, asked, made, seconds, engine)
     found = []
     for limit, criterion in bounds:

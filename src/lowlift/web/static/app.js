@@ -11,8 +11,11 @@ const recomputing = () => shown().forEach((part) => part.setAttribute("aria-busy
 const unchanged = () => shown().forEach((part) => part.removeAttribute("aria-busy"));
 
 // Text is answered when the typing pauses, all else at once; what was asked already is not asked anew.
+// The pause, in milliseconds, is short while answers are quick: one to a text half typed costs little then.
+const PAUSES = { quick: 100, slow: 300 }, QUICK_ANSWER = 500;
+
 function watchForm(form) {
-  let later, isAsked = false;
+  let later, isAsked = false, pause = PAUSES.quick, askedAt = 0;
   const said = () => new URLSearchParams(new FormData(form)).toString();
   let last = said();
   const settle = () => {
@@ -31,7 +34,7 @@ function watchForm(form) {
     if (!event.target.name || event.target.form !== form || !isText(event.target)) return;
     if (said() !== last) recomputing();
     clearTimeout(later);
-    later = setTimeout(settle, 300);
+    later = setTimeout(settle, pause);
   });
   form.addEventListener("change", (event) => {
     const field = event.target;
@@ -42,8 +45,12 @@ function watchForm(form) {
   });
   // Of the form alone: parts inside it ask for themselves.
   const ofForm = (event) => event.detail.elt === form;
-  form.addEventListener("htmx:beforeRequest", (event) => { if (ofForm(event)) { isAsked = true; recomputing(); } });
-  form.addEventListener("htmx:afterRequest", (event) => { if (ofForm(event)) isAsked = false; });
+  form.addEventListener("htmx:beforeRequest", (event) => { if (ofForm(event)) { isAsked = true; askedAt = performance.now(); recomputing(); } });
+  form.addEventListener("htmx:afterRequest", (event) => {
+    if (!ofForm(event)) return;
+    isAsked = false;
+    pause = performance.now() - askedAt < QUICK_ANSWER ? PAUSES.quick : PAUSES.slow;
+  });
   form.addEventListener("htmx:sendError", (event) => { if (ofForm(event)) last = ""; });
   fitForm(form);
   // A field that was changed before this script had run.
