@@ -24,6 +24,15 @@ def test_a_looser_limit_keeps_no_less_as_what_holds_at_a_tighter_one_holds_there
     assert heights == sorted(heights, reverse=True)
 
 
+def test_rows_that_stay_by_chance_are_nothing_kept_and_a_late_point_is_not_known():
+    points = [Stop(1.25, EMPTY, 0.78), Stop(1.5, EMPTY, 0.02, is_late=True), Stop(2.0, USEFUL, 0.7)]
+    marks = {mark.name: mark for mark in chart_of(HERE, points, None).marks}
+    assert (marks["1.25"].kept, marks["1.25"].kind) == ("0%", "weak")
+    assert marks["1.25"].words == "At most 1.25 times: keeps almost nothing"
+    assert marks["1.5"].words == "At most 1.5 times: not known yet"
+    assert marks["2"].kept == "70%"
+
+
 def test_the_present_limit_takes_the_better_one_too():
     chart = chart_of(HERE, [Stop(2.0, USEFUL, 0.9)], Stop(2.5, USEFUL, 0.8))
     (now,) = (mark for mark in chart.marks if mark.is_current)

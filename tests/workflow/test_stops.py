@@ -58,6 +58,15 @@ def test_a_sample_is_measured_for_the_population(table):
     assert all(0 <= stop.share <= 1 for stop in found)
 
 
+def test_a_limit_without_time_is_late_and_not_said_to_keep_nothing(table):
+    schema = ll.Schema("ill", ["job", "ward", "age", "pay"])
+    made = design(table, schema, ll.LIP.at_most(2))
+    (found,) = stops(table, schema, made, [(1.5, ll.LIP.at_most(1.5))], seconds=0.0)
+    assert (found.state, found.is_late) == (EMPTY, True)
+    (found,) = stops(table, schema, made, [(1.5, ll.LIP.at_most(1.5))])
+    assert (found.state, found.is_late) == (USEFUL, False)
+
+
 def test_a_limit_that_breaks_in_its_written_form_cannot_be_promised(table, monkeypatch):
     schema = ll.Schema("ill", ["job", "ward"])
     made = design(table, schema, ll.LIP.at_most(2))
