@@ -322,7 +322,7 @@ def test_many_weights_are_folded_and_filtered(survey):
     fold.locator("summary").click()
     fold.get_by_label("Filter columns").fill("EDU")
     expect(fold.locator("li:visible")).to_have_count(1)
-    fold.get_by_role("radiogroup", name="educ").get_by_text("more").click()
+    fold.get_by_role("radiogroup", name="educ").get_by_role("radio", name="more").check()
     expect(fold.locator("summary")).to_contain_text("educ more")
     expect(page).to_have_url(re.compile("weight%3Aeduc=more"))
     fold.get_by_label("Filter columns").fill("no such column")
