@@ -15,6 +15,7 @@ from lowlift.encodings import Encoded, published
 from lowlift.errors import InvalidInput
 from lowlift.tables.alias import slot_bits
 from lowlift.tables.draws import Draw
+from lowlift.tables.schema import NO_TABLE
 from lowlift.tables.values import column_rule
 from lowlift.workflow.bounds import refuse_false
 
@@ -35,11 +36,15 @@ def encoded_for_records(release: Release | Encoded) -> Encoded:
     """
     if not isinstance(release, Release | Encoded):
         raise InvalidInput(f"release must be a Release; got {type(release).__name__}.")
+    if isinstance(release, Release) and release.origin is None:
+        raise InvalidInput(NO_TABLE, advice="design")
     encoded = published(release) if isinstance(release, Release) else release
     refuse_false(encoded)
     if encoded.origin.cells is not None:
         raise InvalidInput(
-            "a release of rows draws rows of a table; one record has none. Use apply on the table."
+            "what is published must be drawn from the record itself; this release publishes "
+            f"{encoded.name} of other records of its table, which one record does not have. "
+            "Use apply on the table, or design with bins."
         )
     return encoded
 

@@ -25,7 +25,9 @@ _HEAD = """\
 
 def exported(encoded: Encoded) -> Export:
     """Return the module; it has no dependencies."""
-    return Export({"release.mjs": f"{script(encoded)}\nexport {{ draw, InvalidInput, PROGRAM }};\n"})
+    return Export(
+        {"release.mjs": f"{script(encoded)}\nexport {{ draw, InvalidInput, PROGRAM }};\n"}
+    )
 
 
 def script(encoded: Encoded) -> str:

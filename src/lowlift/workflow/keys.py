@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lowlift._one_record import key_fault, subkey_of
+from lowlift._one_record import key_fault, key_text, subkey_of
 from lowlift._one_record.draws import KEY_SIZE
+from lowlift._release import Release
+from lowlift.encodings import published
 from lowlift.errors import InvalidInput
 
-__all__ = ["KEY_SIZE", "check_key", "new_key", "read_key", "subkey_of"]
+__all__ = ["KEY_SIZE", "check_key", "new_key", "read_key", "subkey_of", "subkey_text"]
 
 
 def new_key(path: str | os.PathLike[str]) -> Path:
@@ -52,3 +54,17 @@ def check_key(key: Any) -> None:
     fault = key_fault(key)
     if fault is not None:
         raise InvalidInput(fault, advice="key")
+
+
+def subkey_text(release: Release, key: bytes) -> str:
+    """Return what an exported program is given instead of the key: 40 hex digits of the subkey.
+
+    Who has it can undo the draws of this release, and of no other.
+
+    Raises
+    ------
+    InvalidInput
+        When the key has another size, or the release was not designed on a table.
+    """
+    check_key(key)
+    return key_text(subkey_of(key, published(release).key_scope))
