@@ -15,6 +15,7 @@ from lowlift.encodings import Encoded, published
 from lowlift.errors import InvalidInput
 from lowlift.tables.alias import slot_bits
 from lowlift.tables.draws import Draw
+from lowlift.tables.outputs import OutputColumn
 from lowlift.tables.schema import NO_TABLE
 from lowlift.tables.values import column_rule
 from lowlift.workflow.bounds import refuse_false
@@ -59,13 +60,8 @@ def program_of(encoded: Encoded) -> Program:
 
     Returns
     -------
-    ``columns``: name, kind and bins of each released column. ``values``: the symbol texts of each.
-    ``symbols``: for each symbol and column, the number of its text. ``rows``: the different rows of
-    the channel, each as outputs and weights in turn; the weights add up to ``2**bits``. ``row_of``:
-    the row of each symbol. ``outputs``: the published columns, with a text per output. ``scope``:
-    what a key is for. ``pieces`` and ``pieces_of``: of a release that refines another, where each
-    range of uniform numbers begins (hexadecimal) and its output. ``no_fresh``, ``no_keyed``: why
-    such draws are refused; empty where they are not.
+    The fields are explained in ``docs/format.md``. Equal rows of the channel, texts and pieces are
+    there once.
 
     Cost
         O(|X| + |Y| + entries of the channel).
@@ -93,14 +89,16 @@ def program_of(encoded: Encoded) -> Program:
         "row_of": row_of,
         "pieces": list(map(list, parts)),
         "pieces_of": pieces_of,
-        "outputs": [
-            # `values` refuses days that Python has no type for.
-            {"name": one.name, "kind": one.kind, "texts": list(one.values and one.written)}
-            for one in encoded.columns
-        ],
+        "outputs": [_output(column) for column in encoded.columns],
         "no_fresh": _refused_fresh(encoded.release),
         "no_keyed": no_keyed if layout is None else "",
     }
+
+
+def _output(column: OutputColumn) -> dict[str, Any]:
+    # `values` refuses days that Python has no type for.
+    texts, places = _numbered(column.values and column.written)
+    return {"name": column.name, "kind": column.kind, "texts": texts, "places": places}
 
 
 def _numbered(values: Iterable[Hashable]) -> tuple[list[Any], list[int]]:

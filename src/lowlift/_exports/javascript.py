@@ -18,8 +18,8 @@ _HEAD = """\
 //   draw({{ age: 41 }})                    // drawn anew, by crypto.getRandomValues
 //   draw({{ age: 41 }}, {{ id: 7, key }})    // by 32 secret bytes (Uint8Array): the same each time
 //
-// A second fresh draw for the same person reveals more than the bound says. Who has the key can undo
-// keyed draws: give it to your server, never to a page.
+// A second fresh draw for the same person reveals more than the bound says. Who has the key can
+// undo keyed draws: give it to your server, never to a page.
 """
 
 
@@ -45,12 +45,12 @@ def engine() -> str:
 
 
 def literal(value: Any) -> str:
-    """Return plain data as JavaScript that may also stand inside a script element of a page.
+    r"""Return plain data as JavaScript that may also stand inside a script element of a page.
 
     Examples
     --------
     >>> literal({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
+    '{"name":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":

@@ -293,7 +293,10 @@ function drawer(program) {
     program.row_of.map((_, x) => [keyOf(values.map((texts, k) => texts[symbols[x * size + k]])), x]),
   );
   const subkeyText = subkeyTexts(program.scope);
-  const published = outputs.map((one) => one.texts.map((text) => publishedValue(text, one.kind)));
+  const published = outputs.map((one) => {
+    const typed = one.texts.map((text) => publishedValue(text, one.kind));
+    return one.places.map((place) => typed[place]);
+  });
 
   const sums = kept((row) => {
     let sum = 0;

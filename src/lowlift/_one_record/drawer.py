@@ -35,8 +35,7 @@ class Drawer:
         parts = [[values[k][place] for place in places[k::size]] for k in range(size)]
         self._symbols = {texts: x for x, texts in enumerate(zip(*parts, strict=True))}
         outputs = program["outputs"]
-        typed = ([published_value(text, one["kind"]) for text in one["texts"]] for one in outputs)
-        names = [one["name"] for one in outputs]
+        names, typed = [one["name"] for one in outputs], map(_typed, outputs)
         self._published = [dict(zip(names, row, strict=True)) for row in zip(*typed, strict=True)]
         # Each is made when a symbol that has this row is first drawn.
         self._sums, self._slots = cache(self._sums_of), cache(self._slots_of)
@@ -139,6 +138,12 @@ class Drawer:
         slot_bits, bits = program["slot_bits"], program["bits"]
         rest = UNIFORM_BITS - slot_bits
         slot, place = uniform >> rest, (uniform >> (rest - bits)) & ((1 << bits) - 1)
-        thresholds, firsts, others = self._slots(program["row_of"][x])
-        chosen = firsts if place < thresholds[slot] else others
+        thresholds, *outputs = self._slots(program["row_of"][x])
+        chosen: list[int] = outputs[place >= thresholds[slot]]
         return chosen[slot]
+
+
+def _typed(output: Mapping[str, Any]) -> list[Any]:
+    """Return the value of each output in a published column."""
+    values = [published_value(text, output["kind"]) for text in output["texts"]]
+    return [values[place] for place in output["places"]]
