@@ -20,8 +20,6 @@ from lowlift.tables.schema import NO_TABLE
 from lowlift.tables.values import column_rule
 from lowlift.workflow.bounds import refuse_false
 
-VERSION = 1
-
 Program: TypeAlias = dict[str, Any]
 
 
@@ -60,8 +58,14 @@ def program_of(encoded: Encoded) -> Program:
 
     Returns
     -------
-    The fields are explained in ``docs/format.md``. Equal rows of the channel, texts and pieces are
-    there once.
+    ``columns``: the released columns, and how a value becomes a text. ``values``: the texts of each
+    column. ``symbols``: for each symbol and column, the number of its text. ``rows``: the
+    different rows of the channel, each as outputs and weights in turn, which add up to ``2**bits``;
+    ``row_of``: the row of each symbol. ``outputs``: the published columns, their texts, and for
+    each output the number of its text. ``scope``: what a subkey is made of. ``pieces``: for a
+    release that refines another, where ranges of uniform numbers begin (hexadecimal) and their
+    outputs, in turn; ``pieces_of``: those of each symbol. ``no_fresh``, ``no_keyed``: why such
+    draws are refused; empty where they are not.
 
     Cost
         O(|X| + |Y| + entries of the channel).
@@ -75,8 +79,6 @@ def program_of(encoded: Encoded) -> Program:
     parts, pieces_of = _numbered(tuple(_flat((f"{s:x}", y) for s, y in part)) for part in pieces)
     slots, no_keyed = _slot_bits(channel)
     return {
-        "format": "lowlift-program",
-        "version": VERSION,
         "release": encoded.release.fingerprint,
         "scope": encoded.key_scope,
         "missing": origin.missing,

@@ -135,12 +135,11 @@ class Drawer:
             return drawn[bisect_right(starts, uniform) - 1]
         if program["no_keyed"]:
             raise InvalidInput(program["no_keyed"])
-        slot_bits, bits = program["slot_bits"], program["bits"]
-        rest = UNIFORM_BITS - slot_bits
+        bits: int = program["bits"]
+        rest: int = UNIFORM_BITS - program["slot_bits"]
         slot, place = uniform >> rest, (uniform >> (rest - bits)) & ((1 << bits) - 1)
-        thresholds, *outputs = self._slots(program["row_of"][x])
-        chosen: list[int] = outputs[place >= thresholds[slot]]
-        return chosen[slot]
+        thresholds, firsts, others = self._slots(program["row_of"][x])
+        return firsts[slot] if place < thresholds[slot] else others[slot]
 
 
 def _typed(output: Mapping[str, Any]) -> list[Any]:
