@@ -7,6 +7,7 @@ from lowlift._cli import (
     compiling,
     demo,
     explain,
+    export,
     files,
     ledger,
     output,
@@ -64,6 +65,7 @@ for _command in (
     rows_needed.rows_needed,
     files.show,
     reports.report,
+    export.export,
 ):
     app.command()(output.json_and_quiet(_command))
 app.add_typer(files.key, name="key")

@@ -266,3 +266,18 @@ def _new(
     path = new_key(file)
     data = {"key": str(path), "bytes": 32, "warnings": [_KEY]}
     output.show(lambda: data, lambda: typer.echo(f"Wrote {path}. {_KEY}"))
+
+
+@key.command("subkey")
+@output.json_and_quiet
+def _subkey(
+    release: o.ReleaseFile,
+    key_file: Annotated[Path, typer.Option(metavar="FILE", help="e.g. --key-file draws.key")],
+) -> None:
+    """Print what an exported program draws this release by: 40 digits made of the key. Secret."""
+    from lowlift._release import Release
+    from lowlift.workflow import read_key
+    from lowlift.workflow.keys import subkey_text
+
+    found = subkey_text(Release.from_json(release), read_key(key_file))
+    output.show(lambda: {"subkey": found}, lambda: typer.echo(found))
