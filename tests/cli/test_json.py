@@ -19,6 +19,7 @@ FRAME = set(
     re.findall(
         r"\w+",
         """
+        change largest none smallest
         a above after all allowed allows alone an and anew are as asked at before below between
         bins bits bootstrap bound break by cell cells code column columns confidence confidential
         data detail distance drawn draws estimate fail files fingerprint for from guess highest id
