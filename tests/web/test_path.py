@@ -181,6 +181,30 @@ def test_the_answer_to_a_search_that_another_setting_replaced_is_dropped(visit, 
     expect(page).to_have_url(re.compile("mechanism=subset-merging"))
 
 
+def test_the_end_of_a_search_shows_no_answer_of_a_setting_that_was_left(visit, long_table):
+    """The better answer comes between a change and the answer to it."""
+    page, working = visit.page, start_search(visit, long_table)
+    job = re.search(r"/jobs/([^/]+)/", working.get_attribute("data-events"))[1]
+    held = []
+
+    def hold(route):  # the question of the form, not that of the search
+        asks = "mechanism=subset-merging" in route.request.url
+        held.append(route) if asks else route.continue_()
+
+    page.route("**/answer?*", hold)
+    token = {"token": page.locator("input[name=token]").first.input_value()}
+    with page.expect_request("**/answer?*"):
+        page.get_by_label("Mechanism", exact=True).select_option("subset-merging")
+    with page.expect_event("requestfinished", lambda found: "random-response" in found.url):
+        visit.client.post(f"/jobs/{job}/stop", data=token)
+    page.wait_for_timeout(200)
+    assert page.locator("#answer").get_attribute("aria-busy") == "true"
+    assert page.locator("#go-on").get_attribute("inert") is not None
+    held[0].continue_()
+    expect(answer(page)).to_contain_text("Found by subset-merging")
+    expect(page.locator("#go-on")).to_have_attribute("href", re.compile("subset-merging"))
+
+
 def test_cancel_counts_though_the_search_ends_before_the_server_hears_of_it(visit, long_table):
     page, working = visit.page, start_search(visit, long_table)
     job = re.search(r"/jobs/([^/]+)/", working.get_attribute("data-events"))[1]

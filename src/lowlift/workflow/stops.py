@@ -16,7 +16,7 @@ from lowlift.workflow.designing import Design, design_counted
 
 #: Seconds that a search may take for one limit: symbols come nearer to the best step by step; rows
 #: are found within a second or two, and nothing of use before.
-SECONDS, ROWS_SECONDS = 4.0, 20.0
+SECONDS, ROWS_SECONDS = 4.0, 10.0
 
 
 class Stop(NamedTuple):

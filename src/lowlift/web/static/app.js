@@ -7,8 +7,16 @@ const byId = (id) => document.getElementById(id);
 
 // What follows from the answer is as old as it is.
 const shown = () => document.querySelectorAll("#answer, #trade-part, #rows-part");
-const recomputing = () => shown().forEach((part) => part.setAttribute("aria-busy", "true"));
-const unchanged = () => shown().forEach((part) => part.removeAttribute("aria-busy"));
+// Links that lead on with the setting that was answered: they wait for the next answer.
+const onward = () => document.querySelectorAll("#go-on, #onward .primary, #answer .actions > a");
+const recomputing = () => {
+  shown().forEach((part) => part.setAttribute("aria-busy", "true"));
+  onward().forEach((link) => link.toggleAttribute("inert", true));
+};
+const unchanged = () => {
+  shown().forEach((part) => part.removeAttribute("aria-busy"));
+  onward().forEach((link) => link.toggleAttribute("inert", false));
+};
 
 // Text is answered when the typing pauses, all else at once; what was asked already is not asked anew.
 // The pause, in milliseconds, is short while answers are quick: one to a text half typed costs little then.
@@ -52,6 +60,14 @@ function watchForm(form) {
     pause = performance.now() - askedAt < QUICK_ANSWER ? PAUSES.quick : PAUSES.slow;
   });
   form.addEventListener("htmx:sendError", (event) => { if (ofForm(event)) last = ""; });
+  // What another part asked for is of the former setting: once a field has changed it is not shown.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, requestConfig } = event.detail;
+    if (requestConfig.elt === form || ![...shown()].includes(target)) return;
+    if (!isAsked && said() === last) return;
+    event.detail.shouldSwap = false;
+    if (!isAsked) last = "";  // the field may get its former value back: then all is asked anew
+  });
   fitForm(form);
   // A field that was changed before this script had run.
   const isMoved = (field) => (field.type === "radio" ? field.checked !== field.defaultChecked : "defaultValue" in field && field.value !== field.defaultValue);
