@@ -25,6 +25,7 @@ const PAUSES = { quick: 100, slow: 300 }, QUICK_ANSWER = 500;
 function watchForm(form) {
   let later, isAsked = false, pause = PAUSES.quick, askedAt = 0;
   const said = () => new URLSearchParams(new FormData(form)).toString();
+  fitForm(form);
   let last = said();
   const settle = () => {
     clearTimeout(later);
@@ -66,9 +67,11 @@ function watchForm(form) {
     if (requestConfig.elt === form || ![...shown()].includes(target)) return;
     if (!isAsked && said() === last) return;
     event.detail.shouldSwap = false;
-    if (!isAsked) last = "";  // the field may get its former value back: then all is asked anew
+    if (isAsked) return;
+    last = "";  // the field may get its former value back: all is asked anew
+    clearTimeout(later);
+    later = setTimeout(settle, pause);
   });
-  fitForm(form);
   // A field that was changed before this script had run.
   const isMoved = (field) => (field.type === "radio" ? field.checked !== field.defaultChecked : "defaultValue" in field && field.value !== field.defaultValue);
   if ([...form.elements].some(isMoved)) { last = ""; setTimeout(settle, 0); }
