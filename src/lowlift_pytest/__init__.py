@@ -62,7 +62,9 @@ def _words(found: "TableAudit") -> str:
 
     spec, audit = found.spec, found.audit
     names = ", ".join(column.name for column in spec.released)
-    lines = [f"{spec.source}: {spec.rows:,} rows; publishing {names} as they are", verdict(audit)]
+    lines = [f"{spec.source}: {spec.rows:,} rows; publishing as they are: {names}", verdict(audit)]
     lines += [f"{name} alone: {verdict(part)}" for name, part in found.columns]
-    lines.append(f"{len(audit.violations):,} of {audit.channel.n_y:,} values break the bound.")
+    lines.append(
+        f"Values that break the bound: {len(audit.violations):,} of {audit.channel.n_y:,}."
+    )
     return "\n".join(lines)
