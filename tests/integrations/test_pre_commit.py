@@ -70,7 +70,7 @@ def test_a_commit_of_a_table_that_breaks_its_bound_is_refused(repository):
     assert "Passed" in found.stdout
     found = committed(repository, 1.5)
     assert found.returncode == 1
-    assert "wards: breaks: LIP(epsilon=0.405" in found.stdout
+    assert "wards: LIP(epsilon=0.405" in found.stdout
     # A commit that touches no table is not looked at.
     run("git", "commit", "-qm", "tables", "--no-verify", cwd=repository)
     (repository / "README.md").write_text("other words\n")

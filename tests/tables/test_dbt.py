@@ -1,4 +1,4 @@
-"""The generic test for dbt: rendered as dbt renders it, run in DuckDB and PostgreSQL, like audit."""
+"""The generic test for dbt: rendered as by dbt, run in DuckDB and PostgreSQL."""
 
 from pathlib import Path
 from types import SimpleNamespace

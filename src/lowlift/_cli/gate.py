@@ -225,7 +225,7 @@ def _published(job: Job) -> Answer:
         job.source, out, Path(recording.ledger), str(recording.settings), engine=job.engine
     )
     if standing.entry is not None and standing.verification is not None:
-        detail = f"{out} is there, verified; published {standing.entry.at[:10]}."
+        detail = f"already published: {out} is there, verified ({standing.entry.at[:10]})."
         data = json_data.verification_data(standing.verification)
         return Answer("already published", detail, 0, data | {"publication": standing.entry.id})
     before = job.given.get("continue")
@@ -247,9 +247,8 @@ def _published(job: Job) -> Answer:
             apply_progress=apply_progress,
         )
     data = json_data.published_data(made, {name: str(path) for name, path in made.files.items()})
-    detail = (
-        f"{data['receipt']['rows_out']:,} rows to {out}. {data['design']['published']['verdict']}"
-    )
+    verdict = data["design"]["published"]["verdict"]
+    detail = f"published {made.receipt.rows_out:,} rows to {out}. {verdict}"
     return Answer("published", detail, 0, data)
 
 
@@ -274,11 +273,12 @@ def _show(answers: dict[str, Answer], fine: str, none: str) -> None:
             name: {"state": answer.state, "detail": answer.detail, **answer.data}
             for name, answer in answers.items()
         }
-        return {"is_ok": code == 0, "exit_code": code, "tables": tables, "notes": [end]}
+        notes = [end] if end else []
+        return {"is_ok": code == 0, "exit_code": code, "tables": tables, "notes": notes}
 
     def screen() -> None:
         for name, answer in answers.items():
-            typer.echo(f"{name}: {answer.state}: {answer.detail}")
+            typer.echo(f"{name}: {answer.detail}")
             for line in warnings[name]:
                 typer.echo(f"  Warning: {line}")
         if end:
