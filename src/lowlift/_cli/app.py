@@ -7,6 +7,7 @@ from lowlift._cli import (
     compiling,
     demo,
     explain,
+    export,
     files,
     ledger,
     paper,
@@ -59,6 +60,7 @@ app.command()(files.tradeoff)
 app.command()(rows_needed.rows_needed)
 app.command()(files.show)
 app.command()(reports.report)
+app.command()(export.export)
 app.add_typer(files.key, name="key")
 app.add_typer(ledger.ledger, name="ledger")
 app.command()(explain.explain)

@@ -285,3 +285,22 @@ def _new(
         json_data.print_json({"key": str(path), "bytes": 32})
     else:
         typer.echo(f"Wrote {path}. Who has it can undo keyed draws: keep it apart.")
+
+
+@key.command("subkey")
+def _subkey(
+    release: o.ReleaseFile,
+    key_file: Annotated[Path, typer.Option(metavar="FILE", help="e.g. --key-file draws.key")],
+    json: o.Json = False,
+) -> None:
+    """Print what an exported program draws this release by: 40 digits made of the key. Secret."""
+    from lowlift._cli import json_data
+    from lowlift._release import Release
+    from lowlift.workflow import read_key
+    from lowlift.workflow.keys import subkey_text
+
+    found = subkey_text(Release.from_json(release), read_key(key_file))
+    if json:
+        json_data.print_json({"subkey": found})
+    else:
+        typer.echo(found)

@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from lowlift._release import Release
+from lowlift.encodings import published
 from lowlift.errors import InvalidInput
+from lowlift.tables.alias import key_text
 
 KEY_SIZE = 32
 
@@ -63,3 +66,17 @@ def subkey_of(key: bytes, fingerprint: str) -> bytes:
     32
     """
     return hmac.new(key, fingerprint.encode(), hashlib.sha256).digest()
+
+
+def subkey_text(release: Release, key: bytes) -> str:
+    """Return what an exported program is given instead of the key: 40 hex digits of the subkey.
+
+    Who has it can undo the draws of this release, and of no other.
+
+    Raises
+    ------
+    InvalidInput
+        When the key has another size, or the release was not designed on a table.
+    """
+    check_key(key)
+    return key_text(subkey_of(key, published(release).key_scope))
