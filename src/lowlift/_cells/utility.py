@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lowlift._arrays import Bools, Floats, Ints
 from lowlift._cells.features import number_feature
-from lowlift._display import card, frame
+from lowlift._display import card, frame, text_table
 from lowlift._wording import counted, percent
 
 if TYPE_CHECKING:
@@ -201,17 +201,7 @@ class Utility:
         return frame(self.columns).set_index("name")
 
     def __str__(self) -> str:
-        lines = [self.head, *self.rows]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        table = [
-            "  ".join(
-                cell.rjust(width) if k else cell.ljust(width)
-                for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in lines
-        ]
-        wide = max(len(name) for name, _ in self.facts)
-        facts = [f"{name:<{wide}}  {text}" for name, text in self.facts]
+        table, facts = text_table([self.head, *self.rows]), text_table(self.facts, (0, 1))
         return "\n".join([*table, "", *facts, "", OTHER_PROMISE, CONFIDENTIAL])
 
     def _repr_html_(self) -> str:

@@ -72,12 +72,12 @@ class Master(Rows):
     feasible and the duals bounded until the atoms suffice, and are then closed.
     """
 
-    def __init__(self, p_x: Floats, price: float = 4.0) -> None:
+    def __init__(self, p_x: Floats) -> None:
         super().__init__(p_x)
-        self.price = price
+        self.price = 4.0
         self.atoms: list[Atom] = []
         self._seen: set[tuple[bytes, bytes]] = set()
-        self._add([(np.array([x]), np.ones(1)) for x in range(self.n)], np.full(self.n, price))
+        self._add([(np.array([x]), np.ones(1)) for x in range(self.n)], np.full(self.n, self.price))
         self.beta = np.zeros(self.n)
 
     def _add(self, atoms: Sequence[Atom], costs: Floats) -> None:

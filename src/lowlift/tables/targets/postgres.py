@@ -140,16 +140,11 @@ class PostgresTarget:
         sandbox = Sandbox([spool.path], self.place.description)
         try:
             counts = load_spool(sandbox, spool, self.output)
-            place = sandbox.folder / "drawn.csv"
-            target = DUCKDB.sql(exp.Literal.string(str(place)))
-            query = 'SELECT k0, y, row_number() OVER () FROM "rows"'
-            sandbox.run(f"COPY ({query}) TO {target} (FORMAT csv, HEADER)")
             self.session.execute(
                 "CREATE TEMPORARY TABLE drawn (r bigint, y bigint, o bigint) ON COMMIT DROP"
             )
-            with place.open("rb") as file:
-                blocks = iter(lambda: file.read(1 << 20), b"")
-                self.session.copy_in(exp.to_table("drawn"), "(FORMAT csv, HEADER)", blocks)
+            rows = 'SELECT k0, y, row_number() OVER () FROM "rows"'
+            self._send(sandbox, rows, exp.to_table("drawn"))
         finally:
             sandbox.close()
             spool.path.unlink()
@@ -213,17 +208,21 @@ class PostgresTarget:
             counts = load(sandbox, spool)
             query = published(sandbox, self.output, is_ordered=False)
             types = {n: _postgres_type(kind) for n, kind in types_of(sandbox, query).items()}
-            place = sandbox.folder / "rows.csv"
-            target = DUCKDB.sql(exp.Literal.string(str(place)))
-            sandbox.run(f"COPY ({DUCKDB.sql(query)}) TO {target} (FORMAT csv, HEADER)")
             self._create(types)
-            with place.open("rb") as file:
-                blocks = iter(lambda: file.read(1 << 20), b"")
-                self.session.copy_in(self.table, "(FORMAT csv, HEADER)", blocks)
+            self._send(sandbox, DUCKDB.sql(query), self.table)
         finally:
             sandbox.close()
             spool.path.unlink()
         return counts
+
+    def _send(self, sandbox: Sandbox, query: str, table: exp.Table) -> None:
+        """Load the rows of a query of DuckDB into a table."""
+        place = sandbox.folder / "rows.csv"
+        target = DUCKDB.sql(exp.Literal.string(str(place)))
+        sandbox.run(f"COPY ({query}) TO {target} (FORMAT csv, HEADER)")
+        with place.open("rb") as file:
+            blocks = iter(lambda: file.read(1 << 20), b"")
+            self.session.copy_in(table, "(FORMAT csv, HEADER)", blocks)
 
     @contextmanager
     def written(self) -> Iterator[Engine]:
