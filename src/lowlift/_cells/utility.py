@@ -114,7 +114,7 @@ class Utility:
 
     @property
     def bootstrap_columns(self) -> float:
-        """The same of a bootstrap sample."""
+        """The mean distance of the columns' tables of a bootstrap sample."""
         return float(np.mean([column.bootstrap for column in self.columns]))
 
     @property
@@ -124,7 +124,7 @@ class Utility:
 
     @property
     def moved_at_random(self) -> float | None:
-        """The same for a row of the table drawn at random."""
+        """The mean over columns of the distance between a row and one drawn at random."""
         return _mean([column.moved_at_random for column in self.columns])
 
     @property

@@ -239,7 +239,7 @@ def _given_population(
     wholes: list[int],
     limits: tuple[float, float | None, int | None],
 ) -> tuple[list[_Atom], float]:
-    """Return the same for the population.
+    """Return how output y is refined under a total for the population, as `_given` does.
 
     The pairs are outputs of a channel from x, so the rows of the region are theirs: atoms in it
     that mix to the column of y.

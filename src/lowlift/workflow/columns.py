@@ -96,7 +96,7 @@ def joint_of(counts: Counts, n_sensitive: int) -> Joint:
 
 
 def quiet_joint(counts: Any, s_labels: Iterable[Any], x_labels: Iterable[Any]) -> Joint:
-    """Return the same of an array."""
+    """Return the joint of an array of counts; see `joint_of`."""
     with unwarned():
         return Joint.from_counts(counts, s_labels, x_labels)
 

@@ -114,7 +114,9 @@ class PostgresTarget:
 
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
-        return self._rows_here(plan, self.home) if self.home else self._rows_from_elsewhere(plan)
+        if self.home:
+            return self._rows_here(plan, self.home)
+        return self._load(self.engine.spool(plan), partial(load_spool, output=self.output))
 
     def _rows_here(self, plan: RowPlan, home: Postgres) -> list[int]:
         """Write inside the database: of a row, only its symbol and id leave it to be drawn."""
@@ -196,10 +198,6 @@ class PostgresTarget:
         query = queries.at_keys(shown, *tables, by_column=by_column)
         self._drop()
         self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {POSTGRES.sql(query)}")
-
-    def _rows_from_elsewhere(self, plan: RowPlan) -> list[int]:
-        """Load rows that another engine or database drew."""
-        return self._load(self.engine.spool(plan), partial(load_spool, output=self.output))
 
     def _load(self, spool: Spool, load: Callable[[Sandbox, Spool], Loaded]) -> Loaded:
         """Create the table from a spool, whose rows `load` makes known to a sandbox."""
