@@ -53,7 +53,7 @@ class Sql:
 def export(
     *,
     release: o.ReleaseFile,
-    to: Annotated[str, typer.Option(metavar="TARGET", help="e.g. --to sql")],
+    to: Annotated[str, typer.Option(metavar="TARGET", help="sql, javascript or python.")],
     sql: Sql,
     out: Annotated[
         Path | None,
