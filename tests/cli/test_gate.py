@@ -296,7 +296,7 @@ def test_what_cannot_be_read_or_written_is_one_sentence(lowlift, folder, monkeyp
     for command in ("gate", "publish"):
         ran = lowlift(command)
         assert ran.code == 2
-        assert "people: a table's file must exist; 'people.csv' does not." in ran.out
+        assert "a table's file must exist; 'people.csv' does not." in ran.out
         quiet = lowlift(command, "--quiet")
         assert (quiet.code, quiet.out) == (2, "")
         assert "a table's file must exist" in quiet.err
