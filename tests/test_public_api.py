@@ -48,6 +48,7 @@ PUBLIC = [
     "draw",
     "errors",
     "estimate",
+    "export",
     "high_risk",
     "least_distortion",
     "measures",
