@@ -18,7 +18,7 @@ from lowlift.tables import Counts, ReadBack, Table, open_table, read_back
 from lowlift.tables.schema import NO_TABLE
 from lowlift.tables.staging import read_back_cells
 from lowlift.workflow.bounds import first_broken
-from lowlift.workflow.columns import after_missing, joint_of, per_column
+from lowlift.workflow.columns import joint_of, per_column
 
 #: A published table this unlikely under its release was not drawn from it.
 _UNLIKELY = 1e-9
@@ -35,6 +35,7 @@ class Check:
     is_accepted: bool = False
 
 
+SAME_COUNTS = "the table's counts are the stored ones"
 #: How it is known that the bound holds on the table that was published.
 _COUNTED = "S by X counted there"
 _TAKEN = "the receipt says so; it is checked anew when the table that was published is given"
@@ -215,7 +216,7 @@ def _open_published(path: Any, engine: str | None) -> Table:
 
 def _same_counts(every: Counts, encoded: Encoded) -> Check:
     origin, joint = encoded.origin, encoded.release.joint
-    counted = after_missing(every, origin.missing)
+    counted = every.after_missing(origin.missing)
     found = joint_of(counted, len(origin.sensitive))
     is_same = (
         found.s_labels == joint.s_labels
@@ -223,7 +224,7 @@ def _same_counts(every: Counts, encoded: Encoded) -> Check:
         and bool((found.counts == joint.counts).all())
     )
     detail = f"{counted.rows:,} rows; designed on {origin.rows:,}"
-    return Check("the table's counts are the stored ones", is_same, detail)
+    return Check(SAME_COUNTS, is_same, detail)
 
 
 def _published(
