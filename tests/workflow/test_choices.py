@@ -104,7 +104,10 @@ def test_every_mechanism_runs_and_holds(name):
 
 
 def test_the_names_are_those_of_the_help():
-    assert CRITERIA == ("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha")
+    assert (
+        *("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha", "every-prior"),
+        *("pml", "beta-likeness", "delta-disclosure", "t-closeness"),
+    ) == CRITERIA
     assert len(MECHANISMS) == 7
 
 
