@@ -71,6 +71,20 @@ def ldp() -> str:
     )
 
 
+def every_prior() -> str:
+    """Draw the bound for every prior, from any prior to fewer and fewer readers."""
+    return nested(
+        [
+            (
+                "EveryPrior(c, 0.5, 0.5)",
+                [(f"c = {c:g}", ll.EveryPrior(c, 0.5, 0.5)) for c in (0.2, 0.1, 0.0)],
+            ),
+            ("LIP(0.5), for P(S) alone", [("0.5", ll.LIP(0.5))]),
+        ],
+        "Regions of the bound for every prior",
+    )
+
+
 def l1() -> str:
     """Draw the l1-lift, its inverse, and both."""
     return _sides(ll.L1Lift, "ℓ₁", "Regions of the l1-lift")
