@@ -53,6 +53,7 @@ PUBLIC = [
     "draw",
     "errors",
     "estimate",
+    "export",
     "high_risk",
     "least_distortion",
     "measures",

@@ -13,6 +13,7 @@ from lowlift._certificates import Certificate, verify_certificate
 from lowlift._channel import Channel
 from lowlift._distortion.certificate import DistortionCertificate
 from lowlift._draw import draw
+from lowlift._exports import export
 from lowlift._joint import Joint
 from lowlift._mechanisms.least_distortion import least_distortion
 from lowlift._mechanisms.merging import subset_merging
@@ -98,6 +99,7 @@ __all__ = [
     "draw",
     "errors",
     "estimate",
+    "export",
     "high_risk",
     "least_distortion",
     "measures",
