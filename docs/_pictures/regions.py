@@ -72,14 +72,12 @@ def ldp() -> str:
 
 
 def every_prior() -> str:
-    """Draw the bound for every prior, from any prior to fewer and fewer readers."""
+    """Draw the bound for every prior: for all readers, and for fewer and fewer of them."""
     return nested(
         [
-            (
-                "EveryPrior(c, 0.5, 0.5)",
-                [(f"c = {c:g}", ll.EveryPrior(c, 0.5, 0.5)) for c in (0.2, 0.1, 0.0)],
-            ),
-            ("LIP(0.5), for P(S) alone", [("0.5", ll.LIP(0.5))]),
+            _by_budget("c = 0, which is LDP(ε)", ll.EveryPrior, 0.0, None, None),
+            _by_budget("c = 0.1", ll.EveryPrior, 0.1, None, None),
+            _by_budget("c = 0.2", ll.EveryPrior, 0.2, None, None),
         ],
         "Regions of the bound for every prior",
     )
