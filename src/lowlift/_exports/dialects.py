@@ -71,12 +71,10 @@ def _days(day: Expression, start: Expression) -> Expression:
 
 
 def _exact_division(value: Expression, by: int) -> Expression:
-    # A quotient that is not whole would be rounded to some digits, possibly up.
+    # Snowflake rounds a quotient that is not whole to some digits, possibly up.
     rest = exp.Mod(this=value.copy(), expression=number(by))
-    return exp.cast(
-        exp.Div(this=exp.paren(exp.Sub(this=value, expression=rest)), expression=number(by)),
-        "bigint",
-    )
+    whole = exp.paren(exp.Sub(this=value, expression=rest))
+    return exp.cast(exp.Div(this=whole, expression=number(by), typed=True), "bigint")
 
 
 _NO_UUID = dict(POSTGRES.types) | {"uuid": "text"}
@@ -140,7 +138,7 @@ DIALECTS: Mapping[str, StatementDialect] = {
         hex_number=lambda digits: call("STRTOL", digits, number(16)),
         octets=lambda text: call("OCTET_LENGTH", text),
         is_nan=POSTGRES.is_nan,
-        divide=POSTGRES.divide,
+        divide=_exact_division,
         days=_days,
         fail=_failing_cast,
         subkey=_setting,
@@ -155,7 +153,7 @@ DIALECTS: Mapping[str, StatementDialect] = {
         octets=lambda text: call("LENGTH", call("TO_UTF8", text)),
         concat=lambda *parts: call("CONCAT", *parts),
         is_nan=lambda value: call("IS_NAN", value),
-        divide=POSTGRES.divide,
+        divide=_exact_division,
         days=_days,
         fail=lambda text: call("FAIL", text),
         subkey=exp.Placeholder,

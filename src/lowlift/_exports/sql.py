@@ -1,5 +1,7 @@
 """A release as one SQL statement: a SELECT, a view, or a dbt model and its test."""
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from lowlift._arguments import check_choice
@@ -9,10 +11,12 @@ from lowlift._exports.files import Export
 from lowlift._exports.statements import Statement
 from lowlift._version import __version__
 from lowlift.encodings import Encoded
-from lowlift.errors import InvalidInput
+from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.tables.dialects import Expression, table_named
 from lowlift.tables.draws import UNSEEN
+from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
+from lowlift.tables.schema import column_names
 from lowlift.tables.sources import split_name
 
 
@@ -25,6 +29,8 @@ def exported(
     key_table: str | None = None,
     view: str | None = None,
     unseen: str = "error",
+    keep: Sequence[str] = (),
+    accept_uncovered: bool = False,
 ) -> Export:
     """Return the statement.
 
@@ -42,6 +48,8 @@ def exported(
         Make a view of this name.
     unseen
         What to do with values that the design did not have: "error" or "suppress".
+    keep, accept_uncovered
+        Columns to keep as they are. No export can tell whether the bound holds with them.
     """
     check_choice(dialect, "dialect", tuple(DIALECTS))
     check_choice(unseen, "unseen", UNSEEN)
@@ -52,9 +60,17 @@ def exported(
             "an export must draw by a key and a column of ids, because this release draws; got no "
             "id column. Name one."
         )
+    kept = tuple(column_names(keep, "keep"))
+    if kept and not accept_uncovered:
+        raise BoundViolated(
+            "a column may be kept beside what is published only where the bound holds for both "
+            f"together; an export of {kept[0]!r} cannot tell.",
+            advice="uncovered",
+        )
+    Output(None, encoded.columns, kept)  # refuses two columns of one name
     written = DIALECTS[dialect]
     statement = Statement(
-        encoded, written, _table(table), id, _key(written, key_table), unseen
+        encoded, written, _table(table), id, _key(written, key_table), unseen, kept
     ).select()
     # Every name in quotes: some warehouses read others in upper case.
     text = statement.sql(dialect, pretty=True, identify=True)
