@@ -30,8 +30,8 @@ def export(release: "Release", to: str, **options: Any) -> "Export":
     to
         "sql": one statement, or a dbt model and its test.
     **options
-        For "sql": `dialect`, `table`, `id`, `key_table`, `view`, `dbt`, `unseen`; see
-        ``docs/guide/export.md``. None is as if it were not given.
+        For "sql": `dialect`, `table`, `id`, `key_table`, `view`, `dbt`, `model`, `unseen`, `keep`,
+        `accept_uncovered`, `accept_unchecked`; see the guide. None is as if it were not given.
 
     Returns
     -------
