@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli import output
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Sql:
 def export(
     *,
     release: o.ReleaseFile,
-    to: Annotated[str, typer.Option(metavar="TARGET", help="e.g. --to sql")],
+    to: Annotated[str, typer.Option(metavar="TARGET", help="sql, javascript or python.")],
     sql: Sql,
     out: Annotated[
         Path | None,
@@ -82,14 +83,12 @@ def export(
         ),
     ] = None,
     force: o.Force = False,
-    json: o.Json = False,
 ) -> None:
     """Write a release as a program that draws what apply draws, where lowlift is not installed.
 
     No key is in it: the program is given what lowlift key subkey prints.
     """
     from lowlift import export as run
-    from lowlift._cli import json_data
     from lowlift._release import Release
 
     given = {
@@ -107,10 +106,12 @@ def export(
     }
     made = run(Release.from_json(release), to, **given)
     paths = None if out is None else made.write(out, force=force)
-    if json:
-        written = None if paths is None else list(map(str, paths))
-        json_data.print_json({"files": dict(made.files), "written": written})
-    elif paths is None:
-        typer.echo("\n".join(made.files.values()), nl=False)
-    else:
-        typer.echo(f"Wrote {', '.join(map(str, paths))}.")
+    written = None if paths is None else list(map(str, paths))
+
+    def screen() -> None:
+        if written is None:
+            typer.echo("\n".join(made.files.values()), nl=False)
+        else:
+            typer.echo(f"Wrote {', '.join(written)}.")
+
+    output.show(lambda: {"files": dict(made.files), "written": written}, screen)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TARGETS", "export"]
 
 #: The targets, each a module of this package.
-TARGETS = ("sql",)
+TARGETS = ("sql", "javascript", "python")
 
 
 def export(release: "Release", to: str, **options: Any) -> "Export":
@@ -28,10 +28,13 @@ def export(release: "Release", to: str, **options: Any) -> "Export":
     release
         A release that was designed on a table, so that its columns are known.
     to
-        "sql": one statement, or a dbt model and its test.
+        "sql": one statement, or a dbt model and its test. "javascript": a module without
+        dependencies that draws one record, in a browser or Node. "python": the same as a file that
+        needs the standard library only.
     **options
         For "sql": `dialect`, `table`, `id`, `key_table`, `view`, `dbt`, `model`, `unseen`, `keep`,
-        `accept_uncovered`, `accept_unchecked`; see the guide. None is as if it were not given.
+        `accept_uncovered`, `accept_unchecked`; see the guide. The others take none. None is as if
+        it were not given.
 
     Returns
     -------

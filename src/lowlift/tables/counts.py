@@ -1,7 +1,7 @@
 """How many rows each combination of symbols has, and the joint distribution of S and X in it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,24 +51,41 @@ class Counts:
         if not isinstance(missing, str) or missing not in MISSING:
             raise InvalidInput(f"missing must be value, drop or error; got {missing!r}.")
         ranked = [_Ranked(column) for column in columns]
-        groups, dropped = [], 0
-        for *texts, number in found:
-            if missing != "value" and None in texts:
-                dropped += int(number)
-            else:
-                labels = tuple(map(_Ranked.label, ranked, texts))
-                groups.append((labels, int(number)))
+        groups = [
+            (tuple(map(_Ranked.label, ranked, texts)), int(number)) for *texts, number in found
+        ]
+        ranks = [part.ranks() for part in ranked]
+        groups.sort(key=lambda group: tuple(map(dict.__getitem__, ranks, group[0])))
+        return cls._of(columns, groups).after_missing(missing)
+
+    @classmethod
+    def _of(
+        cls, columns: Sequence[Column], groups: Sequence[tuple[Any, int]], dropped: int = 0
+    ) -> "Counts":
+        numbers = [number for _, number in groups]
+        return cls(tuple(columns), [labels for labels, _ in groups], numbers, sum(numbers), dropped)
+
+    def after_missing(self, missing: str) -> "Counts":
+        """Return counts that have missing values as values with those treated as `missing` says."""
+        if missing == "value":
+            return self
+        pairs = zip(self.symbols, self.counts, strict=True)
+        kept = self._of(self.columns, [pair for pair in pairs if None not in pair[0]], self.dropped)
+        dropped = self.rows - kept.rows
         if missing == "error" and dropped:
-            names = ", ".join(repr(column.name) for column in columns)
+            names = ", ".join(repr(column.name) for column in self.columns)
             raise InvalidInput(
                 f"no value may be missing in {names}; {dropped} rows have one. "
                 "Count missing as a value, or drop those rows."
             )
-        ranks = [part.ranks() for part in ranked]
-        groups.sort(key=lambda group: tuple(map(dict.__getitem__, ranks, group[0])))
-        numbers = [number for _, number in groups]
-        symbols = [labels for labels, _ in groups]
-        return cls(tuple(columns), symbols, numbers, sum(numbers), dropped)
+        return replace(kept, dropped=self.dropped + dropped)
+
+    def last_columns(self, size: int) -> "Counts":
+        """Return the counts of the last columns alone."""
+        sums: dict[tuple[Label, ...], int] = {}
+        for symbol, amount in zip(self.symbols, self.counts, strict=True):
+            sums[symbol[-size:]] = sums.get(symbol[-size:], 0) + amount
+        return self._of(self.columns[-size:], list(sums.items()), self.dropped)
 
     def joint(self, n_sensitive: int) -> Joint:
         """Return the joint distribution of S (the first columns) and X (the others), exactly.
