@@ -284,7 +284,8 @@ def test_what_cannot_be_exported_is_refused(files, tmp_path):
         with pytest.raises(error, match=message):
             ll.export(release, "sql", **(method | options))
     broken = ll.Release.of(release.joint, release.channel, ll.LIP(0.0)).with_table(release.origin)
-    plain = ll.Release.of(release.joint, release.channel, ll.LIP(9.0))
+    joint = ll.Joint.from_counts([[1, 2], [2, 1]])
+    plain = ll.Release.of(joint, ll.Channel.identity(joint), ll.LIP(9.0))
     for given, error in ((broken, ll.BoundViolated), (plain, ll.InvalidInput)):
         with pytest.raises(error):
             ll.export(given, "sql", **method)
