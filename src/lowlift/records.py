@@ -77,6 +77,7 @@ class OneRecord:
         ----------
         record
             The value of each released column, by name, and nothing else. None is a missing value.
+            Dates, times and UUIDs may be texts, as JSON has them: "2024-03-05T13:45:00".
         id, key
             Draw by 32 secret bytes (`lowlift.workflow.read_key`) and the person's id: the same
             draw each time, here and where a table with this id is published by the same key.
