@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+
 from lowlift._one_record import Drawer
 from lowlift._record_program import encoded_for_records, program_of
 from lowlift._release import Release
@@ -92,5 +94,5 @@ class OneRecord:
             did not have, or a missing one where the release leaves such records out. No value is in
             the message.
         """
-        identity = id if isinstance(id, int | str | None) else plain(id)
+        identity = int(id) if isinstance(id, np.integer) else id
         return self._drawer.draw(record, id=identity, key=key, unseen=unseen)
