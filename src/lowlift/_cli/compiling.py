@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from lowlift._kernels.compilation import observe
-
 
 @contextmanager
 def shown() -> Iterator[None]:
@@ -14,6 +12,8 @@ def shown() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
+    from lowlift._kernels.compilation import observe
+
     with ExitStack() as stack:
         bars: list[Any] = []
 

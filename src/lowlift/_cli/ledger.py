@@ -9,7 +9,6 @@ import typer
 
 from lowlift._cli import options as o
 from lowlift._cli.ledger_options import LedgerFile
-from lowlift._rounding import ceiling
 
 #: Columns that are named in a list of publications.
 _MOST_NAMES = 4
@@ -67,6 +66,8 @@ def show(file: LedgerFile = None, json: o.Json = False) -> None:
 
 def _shortened(number: re.Match[str]) -> str:
     """Return a number as it was given, or if it is long, to three digits."""
+    from lowlift._rounding import ceiling
+
     text = number[0]
     return f"{float(text):g}" if len(text) <= _LONG else ceiling(float(text))
 
