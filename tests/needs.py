@@ -20,3 +20,9 @@ def chromium():
     """Return the path of the system's Chromium."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     return path or without("Chromium is not installed (Debian: apt-get install chromium)")
+
+
+def node():
+    """Return the path of Node."""
+    path = shutil.which("node") or shutil.which("nodejs")
+    return path or without("Node is not installed (Debian: apt-get install nodejs)")

@@ -49,6 +49,7 @@ PUBLIC = [
     "draw",
     "errors",
     "estimate",
+    "export",
     "high_risk",
     "least_distortion",
     "measures",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lowlift._channel import Channel
     from lowlift._distortion.certificate import DistortionCertificate
     from lowlift._draw import draw
+    from lowlift._exports import export
     from lowlift._joint import Joint
     from lowlift._mechanisms.least_distortion import least_distortion
     from lowlift._mechanisms.merging import subset_merging
@@ -94,6 +95,7 @@ __all__ = [
     "draw",
     "errors",
     "estimate",
+    "export",
     "high_risk",
     "least_distortion",
     "measures",
@@ -119,6 +121,7 @@ _NAMES = {
     "_channel": "Channel",
     "_distortion.certificate": "DistortionCertificate",
     "_draw": "draw",
+    "_exports": "export",
     "_joint": "Joint",
     "_mechanisms.least_distortion": "least_distortion",
     "_mechanisms.merging": "subset_merging",

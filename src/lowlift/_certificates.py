@@ -252,13 +252,19 @@ def tangent_points(certificate: Certificate, joint: Joint, room: float) -> Float
 
     Far from the lifts there are, a tangent computed in floats may cut into the region.
     """
+    ends = joint.lift.min(axis=1) - room, joint.lift.max(axis=1) + room
+    return _tangents(certificate, *ends, "lift vectors of the joint")
+
+
+def _tangents(certificate: Certificate, low: Floats, high: Floats, what: str) -> Floats:
+    """Return the certificate's tangents; refuse those that do not lie between these vectors."""
     try:
-        points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, joint.n_s)
-    except ValueError as error:
-        raise InvalidInput("the certificate's tangents must be lift vectors.") from error
-    low, high = joint.lift.min(axis=1) - room, joint.lift.max(axis=1) + room
-    if not ((points >= low) & (points <= high)).all():
-        raise InvalidInput("the certificate's tangents must be lift vectors of the joint.")
+        points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, len(low))
+        is_inside = bool(((points >= low) & (points <= high)).all())
+    except ValueError:
+        is_inside = False
+    if not is_inside:
+        raise InvalidInput(f"the certificate's tangents must be {what}.")
     return points
 
 
@@ -266,14 +272,9 @@ def _for_population(
     joint: Joint, criterion: Population, certificate: Certificate
 ) -> tuple[Classes, Polytope]:
     """Return symbols each in a class of its own, and the polytope with the certificate's cuts."""
-    try:
-        points = np.array(certificate.tangents, dtype=np.float64).reshape(-1, joint.n_x)
-    except ValueError as error:
-        raise InvalidInput("the certificate's tangents must be columns of a channel.") from error
-    if not ((points >= -1e-9) & (points <= (1 + 1e-9) / joint.p_x)).all():
-        raise InvalidInput("the certificate's tangents must be columns of a channel.")
+    ends = np.full(joint.n_x, -1e-9), (1 + 1e-9) / joint.p_x
     polytope = PopulationPolytope(joint, criterion)
-    polytope.cut(points.T)
+    polytope.cut(_tangents(certificate, *ends, "columns of a channel").T)
     return Classes(joint, np.arange(joint.n_x)), polytope
 
 

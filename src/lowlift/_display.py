@@ -1,6 +1,6 @@
 """Results as a notebook shows them: one small HTML card that needs nothing else, or a frame."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,24 @@ def _row(cells: Sequence[str], tag: str, sides: Sequence[str]) -> str:
 def _safe(text: str) -> str:
     """Return text for HTML; halves of surrogate pairs, which UTF-8 cannot hold, are replaced."""
     return escape(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def text_table(lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """Return rows of texts in columns of one width, those numbered in `left` from the left.
+
+    Examples
+    --------
+    >>> text_table([("ward", "rows"), ("a", "12")])
+    ['ward  rows', 'a       12']
+    """
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if k in left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
 
 
 def frame(content: Any, columns: Sequence[str] | None = None) -> "pd.DataFrame":

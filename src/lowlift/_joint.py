@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lowlift._arguments import check_instance
 from lowlift._arrays import Bools, Floats
 from lowlift._display import MOST, card
 from lowlift._exact import integers_of
@@ -18,7 +20,7 @@ from lowlift._labels import Label, check_labels, labels_in
 from lowlift._wording import cell, counted, percent, shown, times
 from lowlift.errors import InvalidInput, LowliftWarning
 
-__all__ = ["Joint", "Label", "as_table", "check_joint", "check_labels"]
+__all__ = ["Joint", "Label", "as_table", "check_joint", "check_labels", "unwarned"]
 
 
 _AXES = "|S| rows and |X| columns"
@@ -31,11 +33,8 @@ _EXACT_FLOAT = 1 << 53
 
 def check_joint(joint: Any) -> None:
     """Refuse what is not a Joint."""
-    if not isinstance(joint, Joint):
-        raise InvalidInput(
-            f"joint must be a Joint; got {type(joint).__name__}. "
-            "Use Joint(p_sx) for probabilities or Joint.from_counts for a table of counts."
-        )
+    hint = "Use Joint(p_sx) for probabilities or Joint.from_counts for a table of counts."
+    check_instance(joint, Joint, "joint", hint)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -370,6 +369,14 @@ def _frozen(array: _Array) -> _Array:
     return array
 
 
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Make joints without warnings: whoever made the table was warned, or has nothing to do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowliftWarning)
+        yield
+
+
 def _rebuild(
     cls: type[Joint],
     from_floats: bool,
@@ -378,7 +385,6 @@ def _rebuild(
     x_labels: tuple[Label, ...],
     origin: Any,
 ) -> Joint:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowliftWarning)
+    with unwarned():
         made = (cls if from_floats else cls.from_counts)(given, s_labels, x_labels)
     return made if origin is None else made.with_table(origin)

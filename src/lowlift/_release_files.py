@@ -1,16 +1,15 @@
 """The content of a release's file: written, read, and compared with what is recomputed."""
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from lowlift._audit import Audit
 from lowlift._channel import Channel
 from lowlift._distortion.certificate import certificate_from_dict
-from lowlift._joint import Joint
+from lowlift._joint import Joint, unwarned
 from lowlift._partition import Partition
 from lowlift.criteria import criterion_on, from_dict, to_dict
-from lowlift.errors import InvalidInput, LowliftWarning
+from lowlift.errors import InvalidInput
 from lowlift.tables.layouts import Layout, Refines
 from lowlift.tables.schema import Origin
 
@@ -61,8 +60,7 @@ def parts_of(saved: dict[str, Any]) -> dict[str, Any]:
     """Return what `Release.of` needs, from a content that fits the schema."""
     stored, part = saved["joint"], saved["channel"]
     make, key = (Joint.from_counts, "counts") if "counts" in stored else (Joint, "p_sx")
-    with warnings.catch_warnings():  # whoever made it was warned
-        warnings.simplefilter("ignore", LowliftWarning)
+    with unwarned():
         joint = make(stored[key], stored["s_labels"], stored["x_labels"])
     if saved["table"] is not None:
         joint = joint.with_table(Origin.from_dict(saved["table"]))

@@ -15,6 +15,15 @@ _MOST = 700.0
 _BITS = 1280
 
 
+def float_below(value: Fraction) -> float:
+    """Return the largest float that is not above."""
+    try:
+        near = float(value)
+    except OverflowError:
+        near = math.inf if value > 0 else -math.inf
+    return near if near <= value else math.nextafter(near, -math.inf)
+
+
 def ceiling(value: float, digits: int = 3) -> str:
     """Return a number to so many digits, rounded up.
 

@@ -15,7 +15,7 @@ import numpy as np
 from lowlift._arrays import Bools, Floats
 from lowlift._audit import Judged, allowed_lifts
 from lowlift._channel import Channel
-from lowlift._joint import Joint
+from lowlift._joint import Joint, check_joint
 from lowlift.criteria import Criterion
 from lowlift.errors import InvalidInput
 
@@ -126,8 +126,7 @@ def audit_together(joint: Joint, channels: Sequence[Channel], criterion: Criteri
 
 
 def _check(joint: Joint, channels: Sequence[Channel]) -> None:
-    if not isinstance(joint, Joint):
-        raise InvalidInput(f"joint must be a Joint; got {type(joint).__name__}.")
+    check_joint(joint)
     if isinstance(channels, Channel) or not len(channels):
         raise InvalidInput("channels must be a list of one channel or more.")
     for channel in channels:

@@ -72,9 +72,11 @@ class LowliftError(Exception):
 
     def said(self, words: Mapping[str, str]) -> str:
         """Return the message, and the advice in the words of an interface."""
-        if not self.advice:
-            return self.message
-        return f"{self.message} {words[self.advice].format(**self.values)}"
+        return " ".join(filter(None, (self.message, self.advised(words))))
+
+    def advised(self, words: Mapping[str, str]) -> str:
+        """Return the advice in the words of an interface; empty where the message has it."""
+        return words[self.advice].format(**self.values) if self.advice else ""
 
     def __str__(self) -> str:
         return self.said(ADVICE)

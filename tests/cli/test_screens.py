@@ -6,7 +6,7 @@ import re
 import pytest
 
 import lowlift as ll
-from lowlift._cli import screens
+from lowlift._cli import json_data
 from lowlift._explanations import TOPICS, page
 from people import rows_of, write_csv
 
@@ -86,7 +86,7 @@ def test_a_high_lift_is_not_hidden_by_zeros():
 def test_factors_are_times_as_likely(bound, words):
     joint = ll.Joint.from_counts([[1, 3], [3, 1]])
     verdict = ll.audit(joint, ll.Channel.identity(joint), bound)
-    assert re.search(words, screens._verdict(verdict))
+    assert re.search(words, json_data.verdict(verdict))
 
 
 @pytest.mark.parametrize("topic", TOPICS)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lowlift._arrays import Bools, Floats, Ints
 from lowlift._cells.features import number_feature
-from lowlift._display import card, frame
+from lowlift._display import card, frame, text_table
 from lowlift._wording import counted, percent
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Utility:
 
     @property
     def bootstrap_columns(self) -> float:
-        """The same of a bootstrap sample."""
+        """The mean distance of the columns' tables of a bootstrap sample."""
         return float(np.mean([column.bootstrap for column in self.columns]))
 
     @property
@@ -124,7 +124,7 @@ class Utility:
 
     @property
     def moved_at_random(self) -> float | None:
-        """The same for a row of the table drawn at random."""
+        """The mean over columns of the distance between a row and one drawn at random."""
         return _mean([column.moved_at_random for column in self.columns])
 
     @property
@@ -201,17 +201,7 @@ class Utility:
         return frame(self.columns).set_index("name")
 
     def __str__(self) -> str:
-        lines = [self.head, *self.rows]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        table = [
-            "  ".join(
-                cell.rjust(width) if k else cell.ljust(width)
-                for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in lines
-        ]
-        wide = max(len(name) for name, _ in self.facts)
-        facts = [f"{name:<{wide}}  {text}" for name, text in self.facts]
+        table, facts = text_table([self.head, *self.rows]), text_table(self.facts, (0, 1))
         return "\n".join([*table, "", *facts, "", OTHER_PROMISE, CONFIDENTIAL])
 
     def _repr_html_(self) -> str:

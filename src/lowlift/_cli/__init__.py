@@ -16,4 +16,6 @@ def main() -> NoReturn:
         if error.name not in {"typer", "rich"}:
             raise
         sys.exit("lowlift: the command line needs typer and rich: pip install typer rich")
-    sys.exit(run(lambda: app(prog_name="lowlift")))
+    # typer prints what is wrong with options; with --json we do.
+    is_json = "--json" in sys.argv
+    sys.exit(run(lambda: app(prog_name="lowlift", standalone_mode=not is_json)))

@@ -7,8 +7,10 @@ from lowlift._cli import (
     compiling,
     demo,
     explain,
+    export,
     files,
     ledger,
+    output,
     paper,
     reports,
     rows_needed,
@@ -41,27 +43,32 @@ def _options(
     version: bool = typer.Option(  # noqa: ARG001 (its callback acts)
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
+    json: output.Json = False,
+    quiet: output.Quiet = False,
 ) -> None:
     """Publish data X while bounding how much it reveals of sensitive S."""
+    output.MODE.add(json=json, quiet=quiet)
     context.with_resource(compiling.shown())
 
 
-app.command()(columns.columns)
-app.command()(tables.audit)
-app.command()(tables.design)
-app.command()(tables.apply)
-app.command()(tables.sanitize)
-app.command()(tables.refine)
-app.command()(files.verify)
-app.command()(files.estimate)
-app.command()(files.utility)
-app.command()(files.tradeoff)
-app.command()(rows_needed.rows_needed)
-app.command()(files.show)
-app.command()(reports.report)
+for _command in (
+    columns.columns,
+    tables.audit,
+    tables.design,
+    tables.apply,
+    tables.sanitize,
+    tables.refine,
+    files.verify,
+    files.estimate,
+    files.utility,
+    files.tradeoff,
+    rows_needed.rows_needed,
+    files.show,
+    reports.report,
+    export.export,
+):
+    app.command()(output.json_and_quiet(_command))
 app.add_typer(files.key, name="key")
 app.add_typer(ledger.ledger, name="ledger")
-app.command()(explain.explain)
-app.command()(web.web)
-app.command()(demo.demo)
-app.command()(paper.paper)
+for _command in (explain.explain, web.web, demo.demo, paper.paper):
+    app.command()(output.json_and_quiet(_command))

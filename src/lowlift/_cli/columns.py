@@ -3,6 +3,7 @@
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli import output
 
 
 def columns(
@@ -10,19 +11,17 @@ def columns(
     sensitive: o.Sensitive,
     bins: o.Bin = None,
     engine: o.Engine = None,
-    json: o.Json = False,
 ) -> None:
     """Look at every column: its kind, what it says about S, and whether it is an identifier.
 
     Nothing is judged or written: the exit code is 0 unless the input is bad.
     """
-    from lowlift._cli import json_data
     from lowlift.tables import parse_bins
     from lowlift.workflow import profile_columns
 
     declared = dict(parse_bins(text) for text in bins or ())
     found = profile_columns(source, sensitive, bins=declared, engine=engine)
-    if json:
-        json_data.print_json(found.to_dict())
-    else:
-        typer.echo(str(found))
+    output.show(
+        lambda: found.to_dict() | {"lines": found.lines(), "notices": found.notices()},
+        lambda: typer.echo(str(found)),
+    )

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from lowlift._cli.output import MODE
+
 
 @contextmanager
 def shown() -> Iterator[None]:
@@ -21,6 +23,8 @@ def shown() -> Iterator[None]:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
+            if not MODE.has_screen:
+                return
             if not bars:
                 console = Console(stderr=True)
                 console.print("Compiling for this machine; later runs load what is compiled.")

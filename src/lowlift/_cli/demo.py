@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lowlift._cli import options as o
+from lowlift._cli import output
 
 
 def demo(
@@ -14,7 +14,6 @@ def demo(
         Path,
         typer.Option("--out", metavar="DIR", help="A new or empty folder, e.g. --out demo."),
     ] = Path("lowlift-demo"),
-    json: o.Json = False,
 ) -> None:
     """Release the Titanic's passenger list: publish class, sex and age, protect who survived."""
     from lowlift._cli import json_data, screens
@@ -26,30 +25,41 @@ def demo(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InvalidInput(f"{out} must be a new or empty folder. Choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
-    source = str(out / "titanic.csv")
+    source, safe = str(out / "titanic.csv"), str(out / "safe.csv")
     write_titanic(source)
     asked, bound = Asked(("survived",), ("class", "sex", "age")), ALIP(0.5, 0.5)
-    if json:
-        made = sanitize(source, asked, bound, str(out / "safe.csv"))
-        files = sorted(str(path) for path in out.iterdir())
-        design = json_data.design_data(made.design)
-        json_data.print_json(
-            {"design": design, "files": files, "is_verified": made.verification.is_ok}
-            | {"warnings": design["warnings"]}
-        )
-        return
-    columns = "-s survived -x class -x sex -x age --criterion alip --lower 0.5 --upper 0.5"
-    typer.echo(f"$ lowlift audit {quote(source)} {columns}\n")
-    screens.audit_screen(audit_table(source, asked, bound))
-    safe = str(out / "safe.csv")
-    typer.echo(f"\n$ lowlift sanitize {quote(source)} {columns} -o {quote(safe)}\n")
+    audited = audit_table(source, asked, bound)
     made = sanitize(source, asked, bound, safe)
-    screens.design_screen(made.design)
-    screens.receipt_screen(made.receipt)
-    screens.verification_screen(made.verification)
     codebook = str(made.files["codebook"])
-    typer.echo(f"\n$ lowlift estimate {quote(safe)} {quote(codebook)}\n")
-    screens.estimate_screen(estimate_table(safe, codebook))
-    typer.echo(f"\nThe files are in {out}:")
-    for path in sorted(out.iterdir()):
-        typer.echo(f"  {path.name}")
+    estimated = estimate_table(safe, codebook)
+    columns = "-s survived -x class -x sex -x age --criterion alip --lower 0.5 --upper 0.5"
+    commands = [
+        f"lowlift audit {quote(source)} {columns}",
+        f"lowlift sanitize {quote(source)} {columns} -o {quote(safe)}",
+        f"lowlift estimate {quote(safe)} {quote(codebook)}",
+    ]
+    files = sorted(out.iterdir())
+
+    def data() -> dict[str, object]:
+        published = json_data.published_data(made, {})
+        steps = {
+            "commands": commands,
+            "audit": json_data.table_audit_data(audited),
+            "estimate": json_data.estimate_data(estimated),
+        }
+        return steps | published | {"files": [str(path) for path in files]}
+
+    def screen() -> None:
+        typer.echo(f"$ {commands[0]}\n")
+        screens.audit_screen(audited)
+        typer.echo(f"\n$ {commands[1]}\n")
+        screens.design_screen(made.design)
+        screens.receipt_screen(made.receipt)
+        screens.verification_screen(made.verification)
+        typer.echo(f"\n$ {commands[2]}\n")
+        screens.estimate_screen(estimated)
+        typer.echo(f"\nThe files are in {out}:")
+        for path in files:
+            typer.echo(f"  {path.name}")
+
+    output.show(data, screen)

@@ -6,12 +6,15 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from lowlift._cli import output
 from lowlift._cli.words import ADVICE
 from lowlift._version import __version__
 from lowlift.errors import BoundViolated, LowliftError
@@ -27,20 +30,51 @@ class _Terminated(KeyboardInterrupt):
     """
 
 
+@dataclass(frozen=True)
+class Failure:
+    """Why a command ended without its result.
+
+    Parameters
+    ----------
+    kind
+        The name of an error in `lowlift.errors`, "UsageError" for options, "OSError" for files,
+        "InternalError" for a fault of ours, "Interrupted" or "Terminated".
+    message, advice
+        What is wrong, and what to do about it where the message does not say it.
+    exit_code
+        As in ``lowlift explain exit-codes``.
+    """
+
+    kind: str
+    message: str
+    exit_code: int
+    advice: str | None = None
+
+    def print(self) -> None:
+        """Print it: a line for people, and an object on standard output with ``--json``."""
+        with suppress(OSError):  # if nobody reads it, the exit code tells
+            if output.MODE.json:
+                output.print_json({"error": vars(self)})
+                sys.stdout.flush()
+            if not (output.MODE.json and output.MODE.quiet):
+                line = " ".join(filter(None, (self.message, self.advice)))
+                print(f"lowlift: {line}", file=sys.stderr)  # noqa: T201 (this is the terminal)
+
+
 def run(command: Callable[[], object]) -> int:
     """Run a command, print one line if it fails, and return its exit code."""
     # PySpark's gateway logs tracebacks of Ctrl+C, to its logger and to the root.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(lambda record: record.module != "java_gateway")
-    with _signals() as received:
+    output.reset()
+    with _signals() as received, warnings.catch_warnings():
         try:
             code = _run(command)
             sys.stdout.flush()
         except BaseException as error:  # noqa: BLE001 (the last place that can)
             code = 128 + received[0] if received else _code_of(error)
         if received and code != 0:  # whatever an interrupted library made of it
-            code = 128 + received[0]
-            _say("interrupted." if received[0] == signal.SIGINT else "terminated.")
+            code = _stopped(received[0])
     if code == _PIPE:
         # Nobody reads what is left in the buffer; the interpreter would fail to write it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -49,38 +83,58 @@ def run(command: Callable[[], object]) -> int:
 
 def _run(command: Callable[[], object]) -> int:
     try:
-        command()
+        code = command()
     except SystemExit as left:
         # typer and rich turn a broken pipe into exit code 1.
         if isinstance(left.__context__, BrokenPipeError):
             raise left.__context__ from None
         return left.code if isinstance(left.code, int) else int(left.code is not None)
-    return 0
+    return code if isinstance(code, int) else 0
+
+
+def _stopped(number: int) -> int:
+    """Say which signal ended the command, and return the exit code."""
+    kind, line = ("Interrupted", "interrupted.")
+    if number != signal.SIGINT:
+        kind, line = ("Terminated", "terminated.")
+    Failure(kind, line, 128 + number).print()
+    return 128 + number
 
 
 def _code_of(error: BaseException) -> int:
-    """Print one line about the error and return the exit code."""
+    """Say what went wrong, and return the exit code."""
     if isinstance(error, KeyboardInterrupt):
-        _say("interrupted.")
-        return 128 + signal.SIGINT
+        return _stopped(signal.SIGINT)
     if isinstance(error, BrokenPipeError):
         return _PIPE
+    failure = _failure_of(error)
+    failure.print()
+    if failure.exit_code == _INTERNAL and os.environ.get("LOWLIFT_DEBUG"):
+        traceback.print_exception(error)
+    return failure.exit_code
+
+
+def _failure_of(error: BaseException) -> Failure:
+    kind = type(error).__name__
     if isinstance(error, LowliftError):
-        _say(error.said(ADVICE))
-        return _BOUND if isinstance(error, BoundViolated) else _INPUT
+        code = _BOUND if isinstance(error, BoundViolated) else _INPUT
+        return Failure(kind, error.message, code, error.advised(ADVICE) or None)
+    if hasattr(error, "format_message"):  # typer's, of options; their class is not public
+        output.guess()
+        path = getattr(getattr(error, "ctx", None), "command_path", "lowlift")
+        return Failure("UsageError", error.format_message(), _INPUT, f"See {path} --help.")
     if isinstance(error, OSError) and error.errno is not None:
         # A file or folder: a disk may be full, a folder may be gone.
         name = "" if error.filename is None else f" ({error.filename})"
-        _say(f"{error.strerror or type(error).__name__}{name}")
-        return _INPUT
-    _say(
+        return Failure("OSError", f"{error.strerror or kind}{name}", _INPUT)
+    return Failure(
+        "InternalError",
         f"an error in lowlift itself: {_type_of(error)} at {_place_of(error)} (lowlift "
-        f"{__version__}, Python {sys.version.split()[0]}). Please report this line; it holds none "
-        "of your data. LOWLIFT_DEBUG=1 prints the traceback, which may hold some."
+        f"{__version__}, Python {sys.version.split()[0]}).",
+        _INTERNAL,
+        "Please report this line; it holds none of your data. LOWLIFT_DEBUG=1 prints the "
+        "traceback, which may hold some.",
     )
-    if os.environ.get("LOWLIFT_DEBUG"):
-        traceback.print_exception(error)
-    return _INTERNAL
 
 
 def _type_of(error: BaseException) -> str:
@@ -102,11 +156,6 @@ def _place_of(error: BaseException) -> str:
 
 def _name(frame: FrameType, line: int) -> str:
     return f"{frame.f_globals.get('__name__', '?')}:{line}"
-
-
-def _say(line: str) -> None:
-    with suppress(OSError):  # if nobody reads it, the exit code tells
-        print(f"lowlift: {line}", file=sys.stderr)  # noqa: T201 (this is the terminal)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from lowlift._cli import options as o
+from lowlift._cli import output
 
 
 def explain(
@@ -14,19 +14,15 @@ def explain(
             metavar="[TOPIC]", help="promise, criteria, encodings, budgets, columns, exit-codes"
         ),
     ] = None,
-    json: o.Json = False,
 ) -> None:
     """Explain what is promised and what is not, the criteria, encodings, budgets and exit codes."""
-    from lowlift._cli import json_data
     from lowlift._explanations import TOPICS, page
 
-    if topic is not None and json:
-        json_data.print_json({"topic": topic, "text": page(topic)})
-    elif topic is not None:
-        typer.echo(page(topic).rstrip())
-    elif json:
-        json_data.print_json({"topics": TOPICS})
-    else:
-        for name in TOPICS:
-            title = page(name).partition("\n")[0].removeprefix("# ")
-            typer.echo(f"  lowlift explain {name:<12}  {title}")
+    if topic is not None:
+        text = page(topic)
+        data = {"topic": topic, "text": text}
+        output.show(lambda: data, lambda: typer.echo(text.rstrip()))
+        return
+    titles = {name: page(name).partition("\n")[0].removeprefix("# ") for name in TOPICS}
+    lines = [f"  lowlift explain {name:<12}  {title}" for name, title in titles.items()]
+    output.show(lambda: {"topics": TOPICS, "titles": titles}, lambda: typer.echo("\n".join(lines)))

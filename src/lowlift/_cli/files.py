@@ -7,8 +7,12 @@ from typing import Annotated
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli import output
 from lowlift._cli.bound_options import Confidence, Promise, promised
 from lowlift._cli.reports import Pages
+
+#: What to know of a key.
+_KEY = "Who has it can undo keyed draws: keep it apart."
 
 key = typer.Typer(help="Keys for draws that repeat.", no_args_is_help=True)
 
@@ -31,7 +35,6 @@ def verify(
         ),
     ] = False,
     engine: o.Engine = None,
-    json: o.Json = False,
 ) -> None:
     """Check a release from scratch, exactly, without any of the solvers.
 
@@ -47,12 +50,9 @@ def verify(
         engine=engine,
         accept_unchecked=accept_unchecked,
     )
-    if json:
-        checks = [asdict(check) for check in found.checks]
-        data = {"is_verified": found.is_ok, "except": found.exceptions, "checks": checks}
-        json_data.print_json(data)
-    else:
-        screens.verification_screen(found)
+    output.show(
+        lambda: json_data.verification_data(found), lambda: screens.verification_screen(found)
+    )
     raise typer.Exit(0 if found.is_ok else 1)
 
 
@@ -77,7 +77,6 @@ def estimate(
     ] = False,
     level: Annotated[float, typer.Option(help="Confidence of the intervals, e.g. 0.99.")] = 0.95,
     engine: o.Engine = None,
-    json: o.Json = False,
 ) -> None:
     """Estimate the distribution of X from what was published, or shares and means of groups.
 
@@ -101,18 +100,14 @@ def estimate(
             is_population=population,
             engine=engine,
         )
-        if json:
-            json_data.print_json(json_data.groups_data(groups_found))
-        else:
-            screens.groups_screen(groups_found)
+        output.show(
+            lambda: json_data.groups_data(groups_found), lambda: screens.groups_screen(groups_found)
+        )
         return
     if bins or population:
         raise InvalidInput("--bin and --population go with --by or --mean; neither is given.")
     found = estimate_table(published, codebook, level=level, engine=engine)
-    if json:
-        json_data.print_json(json_data.estimate_data(found))
-    else:
-        screens.estimate_screen(found)
+    output.show(lambda: json_data.estimate_data(found), lambda: screens.estimate_screen(found))
 
 
 def _split(given: list[str] | None) -> list[str]:
@@ -139,7 +134,6 @@ def utility(
         typer.Option(metavar="COLUMN", help="With --release: how well it is predicted, e.g. age."),
     ] = None,
     engine: o.Engine = None,
-    json: o.Json = False,
 ) -> None:
     """Compare a published table with its source: what an analyst gets. Confidential.
 
@@ -159,18 +153,11 @@ def utility(
         task=task,
         engine=engine,
     )
-    if json:
-        names = {"columns": [one._asdict() for one in found.columns]}
-        json_data.print_json(
-            asdict(found) | names | {"scores": [s._asdict() for s in found.scores]}
-        )
-    else:
-        screens.utility_screen(found)
+    output.show(lambda: json_data.utility_data(found), lambda: screens.utility_screen(found))
 
 
 def show(
     release: o.ReleaseFile,
-    json: o.Json = False,
 ) -> None:
     """Show a release: the channel that is published, what it merges or mixes, and its audit."""
     from lowlift._cli import json_data, screens
@@ -178,10 +165,7 @@ def show(
     from lowlift.encodings import described
 
     found = described(Release.from_json(release))
-    if json:
-        json_data.print_json(json_data.release_data(found))
-    else:
-        screens.release_screen(found)
+    output.show(lambda: json_data.release_data(found), lambda: screens.release_screen(found))
 
 
 @o.grouped
@@ -222,10 +206,9 @@ def tradeoff(
     engine: o.Engine = None,
     report: o.ReportFile = None,
     force: o.Force = False,
-    json: o.Json = False,
 ) -> None:
     """Run mechanisms over budgets on a table: what utility each bound costs."""
-    from lowlift._cli import json_data, screens
+    from lowlift._cli import screens
     from lowlift.errors import InvalidInput
     from lowlift.workflow import (
         audit_table,
@@ -263,25 +246,38 @@ def tradeoff(
     )
     write_curve(points, out)
     pages.write(lambda: report_of_curve(found, points))
-    if json:
-        json_data.print_json([asdict(point) for point in points])
-        return
-    screens.curve_screen(points, time_limit)
-    typer.echo(f"Wrote {out}.")
-    pages.say()
+
+    def screen() -> None:
+        screens.curve_screen(points, time_limit)
+        typer.echo(f"Wrote {out}.")
+        pages.say()
+
+    output.show(lambda: [asdict(point) for point in points], screen)
 
 
 @key.command("new")
+@output.json_and_quiet
 def _new(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="e.g. draws.key")],
-    json: o.Json = False,
 ) -> None:
     """Write a new key of 32 random bytes, readable by you only."""
-    from lowlift._cli import json_data
     from lowlift.workflow import new_key
 
     path = new_key(file)
-    if json:
-        json_data.print_json({"key": str(path), "bytes": 32})
-    else:
-        typer.echo(f"Wrote {path}. Who has it can undo keyed draws: keep it apart.")
+    data = {"key": str(path), "bytes": 32, "warnings": [_KEY]}
+    output.show(lambda: data, lambda: typer.echo(f"Wrote {path}. {_KEY}"))
+
+
+@key.command("subkey")
+@output.json_and_quiet
+def _subkey(
+    release: o.ReleaseFile,
+    key_file: Annotated[Path, typer.Option(metavar="FILE", help="e.g. --key-file draws.key")],
+) -> None:
+    """Print what an exported program draws this release by: 40 digits made of the key. Secret."""
+    from lowlift._release import Release
+    from lowlift.workflow import read_key
+    from lowlift.workflow.keys import subkey_text
+
+    found = subkey_text(Release.from_json(release), read_key(key_file))
+    output.show(lambda: {"subkey": found}, lambda: typer.echo(found))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli import output
 from lowlift._cli.ledger_options import LedgerFile
 
 #: Columns that are named in a list of publications.
@@ -33,19 +34,15 @@ def _few(names: tuple[str, ...]) -> str:
 
 
 @ledger.command("show")
-def show(file: LedgerFile = None, json: o.Json = False) -> None:
+@output.json_and_quiet
+def show(file: LedgerFile = None) -> None:
     """List the publications, the oldest first."""
-    from lowlift._cli import json_data, screens
+    from lowlift._cli import screens
     from lowlift._wording import counted
     from lowlift.workflow import read_ledger
 
     path = _path(file)
     found = read_ledger(path)
-    if json:
-        json_data.print_json(
-            {"ledger": str(path), "publications": [asdict(each) for each in found]}
-        )
-        return
     head = ("id", "when", "published", "bound", "draws", "to", "state")
     rows = [
         (
@@ -59,8 +56,10 @@ def show(file: LedgerFile = None, json: o.Json = False) -> None:
         )
         for each in found
     ]
-    screens.table(
-        head, rows, f"{path}: {counted(len(found), 'publication')}", whole=set(head) - {"published"}
+    title = f"{path}: {counted(len(found), 'publication')}"
+    output.show(
+        lambda: {"ledger": str(path), "publications": [asdict(each) for each in found]},
+        lambda: screens.table(head, rows, title, whole=set(head) - {"published"}),
     )
 
 
@@ -73,6 +72,7 @@ def _shortened(number: re.Match[str]) -> str:
 
 
 @ledger.command("check")
+@output.json_and_quiet
 def check(
     source: Annotated[
         str | None,
@@ -92,84 +92,77 @@ def check(
         typer.Option(metavar="FILE", help="A release that is no longer where it was written."),
     ] = None,
     engine: o.Engine = None,
-    json: o.Json = False,
 ) -> None:
     """Check that the releases are there; with a table, that what each recipient holds is allowed.
 
     The bound is that of the last publication to the recipient. Exit code 0: all is so; 1: not.
     """
-    from lowlift._cli import json_data, screens
+    from lowlift._cli import screens
     from lowlift.workflow import check_ledger
 
     found = check_ledger(
         _path(file), source, people=people, id=id_column, releases=earlier or (), engine=engine
     )
-    if json:
-        checks = [asdict(each) for each in found.checks]
-        json_data.print_json({"is_ok": found.is_ok, "checks": checks})
-    else:
-        rows = [("yes" if c.is_ok else "NO", c.name, c.detail) for c in found.checks]
-        screens.table(("so", "what", "detail"), rows)
+    rows = [("yes" if c.is_ok else "NO", c.name, c.detail) for c in found.checks]
+    output.show(
+        lambda: {"is_ok": found.is_ok, "checks": [asdict(each) for each in found.checks]},
+        lambda: screens.table(("so", "what", "detail"), rows),
+    )
     raise typer.Exit(0 if found.is_ok else 1)
 
 
 @ledger.command("export")
+@output.json_and_quiet
 def export(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="ledger.json or ledger.csv")
     ],
     file: LedgerFile = None,
     force: o.Force = False,
-    json: o.Json = False,
 ) -> None:
     """Write the ledger to a JSON or CSV file; no value of the data is in it."""
-    from lowlift._cli import json_data
     from lowlift.workflow import export_ledger
     from lowlift.workflow.sanitizing import refuse_existing
 
     refuse_existing(out, force=force)
     number = export_ledger(_path(file), out)
-    if json:
-        json_data.print_json({"file": str(out), "publications": number})
-    else:
-        typer.echo(f"Wrote {number} publication{'s'[: number != 1]} to {out}.")
+    data = {"file": str(out), "publications": number}
+    line = f"Wrote {number} publication{'s'[: number != 1]} to {out}."
+    output.show(lambda: data, lambda: typer.echo(line))
 
 
 @ledger.command("withdraw")
+@output.json_and_quiet
 def withdraw(
     entry: Annotated[str, typer.Argument(metavar="ID", help="From lowlift ledger show.")],
     file: LedgerFile = None,
-    json: o.Json = False,
 ) -> None:
     """Declare that a table was never handed out, so that it no longer counts; the entry stays."""
-    from lowlift._cli import json_data
     from lowlift.workflow import withdraw as run
 
     found = run(_path(file), entry)
-    if json:
-        json_data.print_json(asdict(found))
-    else:
-        typer.echo(f"{found.id} ({found.output}) no longer counts. Delete that table.")
+    line = f"{found.id} ({found.output}) no longer counts. Delete that table."
+    output.show(lambda: asdict(found) | {"notes": [line]}, lambda: typer.echo(line))
 
 
 @ledger.command("off")
-def off(json: o.Json = False) -> None:
+@output.json_and_quiet
+def off() -> None:
     """Turn your ledger off for good: commands ask and tell none, unless --ledger names one."""
-    _switch(json, is_on=False)
+    _switch(is_on=False)
 
 
 @ledger.command("on")
-def on(json: o.Json = False) -> None:
+@output.json_and_quiet
+def on() -> None:
     """Turn your ledger on again; what was published meanwhile is not in it."""
-    _switch(json, is_on=True)
+    _switch(is_on=True)
 
 
-def _switch(json: bool, *, is_on: bool) -> None:
-    from lowlift._cli import json_data
+def _switch(*, is_on: bool) -> None:
     from lowlift._ledger import switch
 
     setting = switch(is_on=is_on)
-    if json:
-        json_data.print_json({"is_on": is_on, "setting": str(setting)})
-    else:
-        typer.echo(f"Your ledger is {'on' if is_on else 'off'}.")
+    data = {"is_on": is_on, "setting": str(setting)}
+    line = f"Your ledger is {'on' if is_on else 'off'}."
+    output.show(lambda: data, lambda: typer.echo(line))

@@ -109,7 +109,6 @@ ReportFile = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 @dataclass(frozen=True)
@@ -297,7 +296,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Output:
-    """What is written beside the work, and how the result is shown."""
+    """What is written beside the work."""
 
     report: ReportFile = None
     report_public: Annotated[
@@ -310,4 +309,3 @@ class Output:
         ),
     ] = None
     force: Force = False
-    json: Json = False

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lowlift._cli import options as o
+from lowlift._cli import output
 
 
 def paper(
@@ -69,7 +69,6 @@ def paper(
     jobs: Annotated[
         int | None, typer.Option(help="Processes, e.g. 2. Default: one for each core.")
     ] = None,
-    json: o.Json = False,
 ) -> None:
     """Recompute the paper's figures and propositions, with its own points beside ours.
 
@@ -88,10 +87,10 @@ def paper(
         TimeRemainingColumn,
     )
 
-    from lowlift._cli import json_data
     from lowlift.paper import FIGURES, reproduce
 
     console = Console(stderr=True)
+    is_silent = not (output.MODE.has_screen and console.is_terminal)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -100,7 +99,7 @@ def paper(
         TimeRemainingColumn(),
     )
     bars: dict[int, TaskID] = {}
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, disable=is_silent) as progress:
 
         def show(figure: int, done: int, total: int) -> None:
             if figure not in bars:
@@ -122,7 +121,5 @@ def paper(
             epsilons=budgets or (),
             seconds=seconds,
         )
-    if json:
-        json_data.print_json({"page": str(page), "figures": sorted(set(figures or FIGURES))})
-    else:
-        typer.echo(f"Wrote {page}")
+    data = {"page": str(page), "figures": sorted(set(figures or FIGURES))}
+    output.show(lambda: data, lambda: typer.echo(f"Wrote {page}"))

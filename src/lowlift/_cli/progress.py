@@ -5,17 +5,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from lowlift._cli.output import MODE
+
 if TYPE_CHECKING:
     from lowlift._solver.search import State
 
 
 @contextmanager
-def searching(is_quiet: bool) -> "Iterator[Callable[[State], object] | None]":
+def searching() -> "Iterator[Callable[[State], object] | None]":
     """Show how far a search is: NMI reached and bound proven."""
     from rich.console import Console
 
     console = Console(stderr=True)
-    if is_quiet or not console.is_terminal:
+    if not (MODE.has_screen and console.is_terminal):
         yield None
         return
     status = console.status("searching")
@@ -33,13 +35,13 @@ def searching(is_quiet: bool) -> "Iterator[Callable[[State], object] | None]":
 
 
 @contextmanager
-def drawing(is_quiet: bool) -> Iterator[Callable[[int, int], object] | None]:
+def drawing() -> Iterator[Callable[[int, int], object] | None]:
     """Show a bar and a rate while rows are drawn and written."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    if is_quiet or not console.is_terminal:
+    if not (MODE.has_screen and console.is_terminal):
         yield None
         return
     columns = (

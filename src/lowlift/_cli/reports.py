@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli import output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,14 +112,12 @@ def report(
     ] = None,
     to: Annotated[str, typer.Option(metavar="NAME", help="Who gets it, e.g. --to institute.")] = "",
     force: o.Force = False,
-    json: o.Json = False,
 ) -> None:
     """Write a report on a release: one page that stands alone.
 
     It holds the lifts of S by X: confidential. With --public it leaves out everything of S by X,
     counts and the input's hash. Exit code 0: the bound holds; 1: it does not; 2: bad input.
     """
-    from lowlift._cli import json_data
     from lowlift._release import Release
     from lowlift.errors import InvalidInput
     from lowlift.workflow import compare_tables, read_curve, read_receipt, report_of
@@ -146,10 +145,12 @@ def report(
     if curve is not None:
         made = replace(made, curve_source=curve.name)
     pages.write(lambda: made)
-    if json:
-        data = {"report": str(out), "is_public": public, "is_satisfied": made.holds}
-        json_data.print_json(data | {"warnings": pages.warnings})
-    else:
-        typer.echo(f"{made.verdict.word}. {made.verdict.sentence}")
+    verdict = f"{made.verdict.word}. {made.verdict.sentence}"
+    data = {"report": str(out), "is_public": public, "is_satisfied": made.holds, "verdict": verdict}
+
+    def screen() -> None:
+        typer.echo(verdict)
         pages.say()
+
+    output.show(lambda: data | {"warnings": pages.warnings}, screen)
     raise typer.Exit(0 if made.holds else 1)

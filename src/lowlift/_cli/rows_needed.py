@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli import output
 from lowlift._cli.bound_options import Budgets
 
 if TYPE_CHECKING:
@@ -31,14 +32,13 @@ def rows_needed(
     reading: o.Reading,
     time_limit: o.TimeLimit = 60.0,
     engine: o.Engine = None,
-    json: o.Json = False,
 ) -> None:
     """Tell how many rows a bound for the population needs to keep so much of the columns.
 
     For samples with the shares of this table. Exit code 0: that many rows; 1: none was found, or no
     number of rows is enough; 2: bad input.
     """
-    from lowlift._cli import json_data, screens
+    from lowlift._cli import screens
     from lowlift._mechanisms.rows_needed import rows_needed as run
     from lowlift.criteria import Population
     from lowlift.workflow.columns import count_table
@@ -47,12 +47,15 @@ def rows_needed(
     bound = Population(budgets.plain(sensitive), confidence)  # type: ignore[arg-type]  # it checks its argument
     joint, _ = count_table(source, reading.asked(sensitive, released), engine=engine)
     found = run(joint, bound, wanted, time_limit=time_limit)
-    if json:
-        json_data.print_json(asdict(found) | {"criterion": str(bound), "confidence": confidence})
-    else:
-        typer.echo(f"{source}: {found.table_rows:,} rows; publishing {', '.join(released)}")
-        typer.echo(_answer(found, str(bound.criterion), confidence, time_limit))
-        typer.echo(screens.THREATS)
+    lines = [
+        f"{source}: {found.table_rows:,} rows; publishing {', '.join(released)}",
+        *_answer(found, str(bound.criterion), confidence, time_limit).split("\n"),
+    ]
+    asked = {"source": source, "released": released, "criterion": str(bound)}
+    output.show(
+        lambda: asdict(found) | asked | {"confidence": confidence, "answer": lines[1:]},
+        lambda: typer.echo("\n".join([*lines, screens.THREATS])),
+    )
     raise typer.Exit(1 if found.rows is None else 0)
 
 

@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lowlift._cli.json_data import TIME_LIMIT, is_distortion, sample_warnings
-from lowlift._guarantees import MORE_TIME, Ends, limited, measured, stopped_note
+from lowlift._cli.json_data import (
+    TIME_LIMIT,
+    extremes,
+    is_distortion,
+    limits_of_rows,
+    receipt_notes,
+    sample_data,
+    verdict,
+    word,
+)
+from lowlift._guarantees import MORE_TIME, stopped_note
 from lowlift._rounding import floor
-from lowlift._wording import cell, counted, of_rows, shown
+from lowlift._wording import cell, counted, shown
 from lowlift.tables.schema import OF_CELLS
 
 if TYPE_CHECKING:
@@ -17,14 +26,12 @@ if TYPE_CHECKING:
     from lowlift._cells.utility import Utility
     from lowlift._certificates import Certificate
     from lowlift.confidence import LiftIntervals
-    from lowlift.criteria import Criterion
     from lowlift.encodings import Encoded
     from lowlift.estimation import GroupEstimate
     from lowlift.report import Point
     from lowlift.workflow import Design, Receipt, TableAudit, TableEstimate, Verification
 
 THREATS = "What is promised, against whom, and what is not: lowlift explain promise"
-_ROWS = 12
 #: Cells of a release of rows that are printed.
 _MOST_CELLS = 20
 #: Groups of an estimate that are printed.
@@ -79,19 +86,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def word(is_satisfied: bool) -> str:
-    """Return the verdict in a word."""
-    return "holds" if is_satisfied else "DOES NOT HOLD"
-
-
-def _verdict(audit: "Audit", *, is_rows: bool = False) -> str:
-    ends = Ends(audit.min_lift_leakage, audit.max_lift_leakage)
-    is_limited = audit.is_satisfied and math.isfinite(ends.lower)
-    lifts = limited(ends) if is_limited else measured(audit.lift.min(), audit.lift.max())
-    lifts = of_rows(lifts) if is_rows else lifts
-    return f"{audit.criterion} {word(audit.is_satisfied)}: {lifts}."
-
-
 def _bins_from_data(found: "TableAudit") -> None:
     """Print which columns have bins whose edges were taken from the data, or none."""
     for note in found.notes:
@@ -104,15 +98,10 @@ def _bins_from_data(found: "TableAudit") -> None:
 
 def _sample(intervals: "LiftIntervals", audit: "Audit", *, is_rows: bool = False) -> None:
     """Print what to know if the table is a sample."""
-    from lowlift.criteria import Population
-    from lowlift.report import limits
-
-    if not isinstance(audit.criterion, Population):
-        typer.echo("Are these rows everybody, or a sample? For a sample use --for population.")
-    typer.echo(limits.promise_note(audit.criterion, intervals, is_rows=is_rows))
-    if intervals.zero_cells:
-        typer.echo(limits.never_together(intervals.zero_cells, is_rows=is_rows))
-    warn(sample_warnings(intervals, audit))
+    found = sample_data(intervals, audit, is_rows=is_rows)
+    for note in found["notes"]:
+        typer.echo(note)
+    warn(found["warnings"])
 
 
 def audit_screen(found: "TableAudit") -> None:
@@ -121,7 +110,7 @@ def audit_screen(found: "TableAudit") -> None:
     names = ", ".join(column.name for column in spec.released)
     as_is = "as it is" if len(spec.released) == 1 else "as they are"
     typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} {as_is}")
-    typer.echo(_verdict(audit))
+    typer.echo(verdict(audit))
     _bins_from_data(found)
     for name, part in found.columns:
         typer.echo(f"  {name} alone: {word(part.is_satisfied)}")
@@ -132,20 +121,17 @@ def audit_screen(found: "TableAudit") -> None:
 
 def _extreme(audit: "Audit") -> None:
     """Print the values with the highest and with the lowest lifts, in turn."""
-    low, high = audit.lift.min(axis=0), audit.lift.max(axis=0)
-    order = audit.most_extreme(_ROWS)
-    s, labels = audit.joint.s_labels, audit.channel.y_labels
     rows = [
         (
-            shown(labels[y]),
-            f"{audit.p_y[y]:.4f}" if audit.p_y[y] < 1 else "1",
-            f"{high[y]:.3f}",
-            shown(s[int(audit.lift[:, y].argmax())]),
-            f"{low[y]:.3f}",
-            shown(s[int(audit.lift[:, y].argmin())]),
-            "yes" if audit.allowed[y] else "no",
+            shown(each["value"]),
+            f"{each['share']:.4f}" if each["share"] < 1 else "1",
+            f"{each['max_lift']:.3f}",
+            shown(each["max_lift_of"]),
+            f"{each['min_lift']:.3f}",
+            shown(each["min_lift_of"]),
+            "yes" if each["is_allowed"] else "no",
         )
-        for y in order
+        for each in extremes(audit)
     ]
     head = ("value", "share", "max lift", "of", "min lift", "of", "allowed")
     title = f"The highest and lowest lifts: {len(rows)} of {audit.channel.n_y:,} values"
@@ -160,7 +146,7 @@ def design_screen(made: "Design") -> None:
     spec, is_rows = made.spec, made.encoded.name in OF_CELLS
     rows = counted(spec.rows, "row")
     typer.echo(f"{spec.source}: {rows}; {made.chosen.name} ({made.chosen.reason})")
-    typer.echo(_verdict(audit, is_rows=is_rows))
+    typer.echo(verdict(audit, is_rows=is_rows))
     before, after = guesses(audit.joint, audit.channel)
     lines = _row_lines(made.encoded) if is_rows else _symbol_lines(made.encoded)
     if certificate is not None and certificate.scope == "mechanisms":
@@ -174,17 +160,6 @@ def design_screen(made: "Design") -> None:
     if is_rows:
         typer.echo(limits_of_rows(audit.criterion))
     typer.echo(THREATS)
-
-
-def limits_of_rows(criterion: "Criterion") -> str:
-    """Return what is not promised of published rows."""
-    from lowlift.criteria import Population
-    from lowlift.report.limits import WHOSE_ROW
-
-    start = f"Not promised: {WHOSE_ROW.text[0].lower()}{WHOSE_ROW.text[1:]} Nor is a second release"
-    if isinstance(criterion, Population):
-        return f"{start} of the same rows covered."
-    return f"{start} of the same rows covered, nor the population, if the table is a sample of it."
 
 
 def _symbol_lines(encoded: "Encoded") -> list[tuple[str, str]]:
@@ -253,10 +228,8 @@ def receipt_screen(receipt: "Receipt") -> None:
     )
     if receipt.dropped or receipt.unseen:
         typer.echo(f"Left out: {receipt.dropped:,} with missing values, {receipt.unseen:,} unseen.")
-    if not receipt.checked_on_this_table:
-        typer.echo("S is not in this table: the bound was not checked on it, and may not hold.")
-    for item in receipt.outside_the_guarantee:
-        typer.echo(f"Outside the guarantee: {item}.")
+    for note in receipt_notes(receipt):
+        typer.echo(note)
 
 
 def verification_screen(found: "Verification") -> None:
@@ -275,7 +248,7 @@ def verification_screen(found: "Verification") -> None:
 def release_screen(encoded: "Encoded") -> None:
     """Print a release as it is published: its audit, and what each output mixes."""
     release, is_rows = encoded.release, encoded.name in OF_CELLS
-    typer.echo(_verdict(release.audit, is_rows=is_rows))
+    typer.echo(verdict(release.audit, is_rows=is_rows))
     lines = [("mechanism", release.mechanism or "(not said)")]
     if is_rows:
         lines += _row_lines(encoded)

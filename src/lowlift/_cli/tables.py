@@ -1,8 +1,7 @@
 """The commands from a table to a safe table: audit, design, apply, sanitize, refine."""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from warnings import catch_warnings, simplefilter
 
 import typer
@@ -10,12 +9,13 @@ import typer
 from lowlift._cli import options as o
 from lowlift._cli.bound_options import Bound
 from lowlift._cli.ledger_options import Ledgered
+from lowlift._cli.output import show
 from lowlift._cli.progress import drawing, searching
 from lowlift._cli.reports import Pages
 from lowlift.errors import LowliftWarning
 
 if TYPE_CHECKING:
-    from lowlift.workflow import Sanitized
+    from lowlift.workflow import Sanitized, TableAudit
 
 
 @o.grouped
@@ -40,7 +40,6 @@ def audit(
     Exit code 0: the bound holds; 1: it does not; 2: bad input. With release files instead of a
     table: the verdict on all of them together, as budgets do not add up.
     """
-    from lowlift._cli import json_data, screens
     from lowlift.errors import InvalidInput
     from lowlift.workflow import audit_table, report_of
 
@@ -48,7 +47,7 @@ def audit(
     if all(source.endswith(".json") for source in sources):
         if pages.is_wanted:
             raise InvalidInput("a report is on a table or on one release: use lowlift report.")
-        _audit_releases(sources, output.json)
+        _audit_releases(sources)
         return
     if len(sources) > 1:
         raise InvalidInput("name one table, or release files ending in .json.")
@@ -56,49 +55,47 @@ def audit(
     asked = reading.asked(sensitive, released)
     found = audit_table(sources[0], asked, criterion, engine=engine)
     pages.write(lambda: report_of(found))
-    if output.json:
-        columns = {name: json_data.audit_data(part) for name, part in found.columns}
-        data = json_data.audit_data(found.audit) | {"is_satisfied": found.is_satisfied}
-        data |= {"rows": found.spec.rows, "columns": columns}
-        sampled = json_data.sample_warnings(found.intervals, found.audit)
-        warnings = pages.every(*sampled, *found.warnings)
-        data |= {
-            "sample": json_data.interval_data(found.intervals),
-            "warnings": warnings,
-            "notes": list(found.notes),
-        }
-        json_data.print_json(data | pages.data)
-    else:
-        screens.audit_screen(found)
-        pages.say(*found.warnings)
+    show(lambda: _audited(found, pages), lambda: _audit_screen(found, pages))
     raise typer.Exit(0 if found.is_satisfied else 1)
 
 
-def _audit_releases(files: list[str], json: bool) -> None:
-    from lowlift._cli import json_data, screens
+def _audited(found: "TableAudit", pages: Pages) -> dict[str, Any]:
+    from lowlift._cli import json_data
+
+    data = json_data.table_audit_data(found)
+    return data | {"warnings": pages.every(*data["warnings"])} | pages.data
+
+
+def _audit_screen(found: "TableAudit", pages: Pages) -> None:
+    from lowlift._cli import screens
+
+    screens.audit_screen(found)
+    pages.say(*found.warnings)
+
+
+def _audit_releases(files: list[str]) -> None:
+    from lowlift._cli import screens
+    from lowlift._cli.json_data import word
     from lowlift.workflow import audit_releases
 
     releases, found = audit_releases(files)
-    if json:
-        json_data.print_json(
-            {
-                "criterion": str(releases[0].criterion),
-                "is_satisfied": found.is_satisfied,
-                "outputs": found.n_outputs,
-                "violations": found.violations,
-                "nmi": found.nmi,
-                "min_lift_leakage": found.min_lift_leakage,
-                "max_lift_leakage": found.max_lift_leakage,
-            }
-        )
-    else:
-        word = screens.word(found.is_satisfied)
-        typer.echo(f"{len(releases)} releases together: {releases[0].criterion} {word}.")
-        typer.echo(
-            f"{found.violations:,} of {found.n_outputs:,} joint outputs break it; leakage "
-            f"{found.min_lift_leakage:.4f} below, {found.max_lift_leakage:.4f} above."
-        )
-        typer.echo(screens.THREATS)
+    verdict = f"{releases[0].criterion} {word(found.is_satisfied)}"
+    data = {
+        "criterion": str(releases[0].criterion),
+        "verdict": f"{len(releases)} releases together: {verdict}.",
+        "is_satisfied": found.is_satisfied,
+        "outputs": found.n_outputs,
+        "violations": found.violations,
+        "nmi": found.nmi,
+        "min_lift_leakage": found.min_lift_leakage,
+        "max_lift_leakage": found.max_lift_leakage,
+    }
+    numbers = (
+        f"{found.violations:,} of {found.n_outputs:,} joint outputs break it; leakage "
+        f"{found.min_lift_leakage:.4f} below, {found.max_lift_leakage:.4f} above."
+    )
+    lines = f"{data['verdict']}\n{numbers}\n{screens.THREATS}"
+    show(lambda: data, lambda: typer.echo(lines))
     raise typer.Exit(0 if found.is_satisfied else 1)
 
 
@@ -138,7 +135,7 @@ def design(
     pages = Pages(output, *filter(None, (out, public)), source=source)
     criterion = bound.made(sensitive)
     asked = rows.asked(sensitive, released, reading, method)
-    with searching(output.json) as progress:
+    with searching() as progress:
         made = run(
             source,
             asked,
@@ -158,16 +155,19 @@ def design(
         book.to_json(public)
         warnings += book.warnings
     pages.write(lambda: report_of(made, round_to=round_to))
-    if output.json:
+
+    def data() -> dict[str, Any]:
         files = {"release": str(out), "codebook": None if public is None else str(public)}
-        data = json_data.design_data(made) | files | pages.data
-        every = pages.every(*data["warnings"], *warnings)
-        json_data.print_json(data | {"warnings": every})
-    else:
+        found = json_data.design_data(made) | files | pages.data
+        return found | {"warnings": pages.every(*found["warnings"], *warnings)}
+
+    def screen() -> None:
         screens.design_screen(made)
         also = "" if public is None else f" and {public} (public)"
         typer.echo(f"Wrote {out} (confidential){also}.")
         pages.say(*warnings)
+
+    show(data, screen)
 
 
 @o.grouped
@@ -188,7 +188,6 @@ def apply(
     ledgered: Ledgered,
     engine: o.Engine = None,
     force: o.Force = False,
-    json: o.Json = False,
 ) -> None:
     """Publish: draw a released value for each row of a table, and write nothing else.
 
@@ -202,16 +201,17 @@ def apply(
     designed = Release.from_json(release)
     recording = ledgered.recording(designed.criterion, release)
     options = draws.options(force, accept_unchecked, recording)
-    with drawing(json) as progress, catch_warnings(record=True) as found:
+    with drawing() as progress, catch_warnings(record=True) as found:
         simplefilter("always", LowliftWarning)
         receipt = run(source, designed, out, options, engine=engine, progress=progress)
     told = [str(each.message) for each in found if issubclass(each.category, LowliftWarning)]
-    if json:
-        json_data.print_json(asdict(receipt) | {"warnings": told})
-        return
-    screens.receipt_screen(receipt)
-    typer.echo(screens.THREATS)
-    screens.warn(told)
+
+    def screen() -> None:
+        screens.receipt_screen(receipt)
+        typer.echo(screens.THREATS)
+        screens.warn(told)
+
+    show(lambda: json_data.receipt_data(receipt) | {"warnings": told}, screen)
 
 
 @o.grouped
@@ -254,7 +254,7 @@ def sanitize(
     asked = rows.asked(sensitive, released, reading, method)
     options = draws.options(output.force, recording=ledgered.recording(criterion))
     before = None if continues is None else Release.from_json(continues)
-    with searching(output.json) as design_progress, drawing(output.json) as apply_progress:
+    with searching() as design_progress, drawing() as apply_progress:
         made = run(
             source,
             asked,
@@ -271,7 +271,7 @@ def sanitize(
             apply_progress=apply_progress,
         )
     pages.write(lambda: report_of(made, round_to=round_to))
-    _published(made, out, pages, output.json, is_seeded=draws.seed is not None)
+    show_published(made, out, pages, is_seeded=draws.seed is not None)
 
 
 @o.grouped
@@ -310,7 +310,7 @@ def refine(
     names = [] if before.origin is None else [column.name for column in before.origin.sensitive]
     total = bound.made(names)
     options = draws.options(output.force, recording=ledgered.recording(total))
-    with drawing(output.json) as progress:
+    with drawing() as progress:
         made = refine_table(
             source,
             before,
@@ -324,7 +324,7 @@ def refine(
             progress=progress,
         )
     pages.write(lambda: report_of(made, round_to=round_to))
-    _published(made, out, pages, output.json, is_seeded=draws.seed is not None)
+    show_published(made, out, pages, is_seeded=draws.seed is not None)
 
 
 def _files_beside(out: str) -> list[Path]:
@@ -335,19 +335,17 @@ def _files_beside(out: str) -> list[Path]:
     return [receipt.with_name(receipt.name.replace("receipt.json", part)) for part in parts]
 
 
-def _published(made: "Sanitized", out: str, pages: Pages, json: bool, *, is_seeded: bool) -> None:
+def show_published(made: "Sanitized", out: str, pages: Pages, *, is_seeded: bool) -> None:
     """Show what was published, with the files beside it."""
     from lowlift._cli import json_data, screens
 
     files = {name: str(path) for name, path in made.files.items()} | pages.data
-    if json:
-        checks = [asdict(check) for check in made.verification.checks]
-        designed = json_data.design_data(made.design)
-        data: dict[str, object] = {"design": designed, "receipt": asdict(made.receipt)}
-        every = pages.every(*designed["warnings"], *made.warnings)
-        data |= {"checks": checks, "files": files, "warnings": every}
-        json_data.print_json(data | {"is_verified": made.verification.is_ok})
-    else:
+
+    def data() -> dict[str, Any]:
+        found = json_data.published_data(made, files)
+        return found | {"warnings": pages.every(*found["warnings"])}
+
+    def screen() -> None:
         screens.design_screen(made.design)
         screens.receipt_screen(made.receipt)
         screens.verification_screen(made.verification)
@@ -355,3 +353,5 @@ def _published(made: "Sanitized", out: str, pages: Pages, json: bool, *, is_seed
         if not is_seeded:
             typer.echo(f"To publish: {out}, {files['codebook']}.")
         pages.say(*made.warnings)
+
+    show(data, screen)

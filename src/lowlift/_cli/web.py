@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lowlift._cli import options as o
+from lowlift._cli import output
 
 _PEM = "PEM file for https, e.g. "
 
@@ -66,5 +67,5 @@ def web(
         address=address,
         upload_limit=upload_limit * 2**20,
         opens_browser=browser,
-        say=typer.echo,
+        say=output.say,
     )

@@ -14,7 +14,7 @@ from lowlift._channel import Channel
 from lowlift._distortion.distances import Distance, distances_of, limited
 from lowlift._distortion.proof import Proof, proven_bound, rounded_outward
 from lowlift._joint import Joint
-from lowlift._rounding import ceiling, floor
+from lowlift._rounding import ceiling, float_below, floor
 from lowlift.criteria import Criterion, plain_criterion
 from lowlift.errors import InvalidInput
 from lowlift.schemas import check
@@ -62,7 +62,7 @@ class DistortionCertificate(Certificate):
     ) -> Self:  # fmt: skip
         """Return the certificate of a channel to symbols of X."""
         reached, law_error = _reached(joint, channel, distance)
-        lower = max(0.0, _float_below(bound))
+        lower = max(0.0, float_below(bound))
         return cls(
             SCOPE,
             1.0,
@@ -163,11 +163,6 @@ def _joined(joint: Joint, bins: tuple[int, ...]) -> Joint:
     counts = np.zeros((joint.n_s, int(of.max()) + 1), dtype=joint.counts.dtype)
     np.add.at(counts.T, of, joint.counts.T)
     return Joint.from_counts(counts, joint.s_labels)
-
-
-def _float_below(value: Fraction) -> float:
-    near = float(value)
-    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)
 
 
 def _digest(distance: Floats) -> str:

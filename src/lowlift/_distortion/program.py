@@ -22,6 +22,7 @@ from lowlift._arrays import Floats, Ints
 from lowlift._deadline import Deadline
 from lowlift._distortion.multipliers import smoothed
 from lowlift._distortion.region import Region
+from lowlift._solver.highs import linear_program
 from lowlift.criteria import HalfSpaces
 
 #: Pairs that are added per symbol and side in a round.
@@ -171,7 +172,6 @@ class Program:
         self, pairs: Ints, deadline: Deadline, *, is_precise: bool
     ) -> tuple[Floats, Multipliers, float, float] | None:
         """Solve the program on some pairs; None when it was not solved, or not in time."""
-        import highspy
         from scipy import sparse
 
         rows, columns = np.divmod(pairs, self.m)
@@ -183,28 +183,15 @@ class Program:
         whole = sparse.hstack([matrix, slack, -slack]).tocsc()
         shares = np.tile(self.p[outputs], 2)
         cost = np.concatenate([self.distance[rows, columns], shares * self.slack_price])
-        solver: Any = highspy.Highs()
-        options: dict[str, Any] = {
-            "output_flag": False,
-            "time_limit": min(max(deadline.left, 0.01), 1e9),
-        }
+        options: dict[str, Any] = {"time_limit": min(max(deadline.left, 0.01), 1e9)}
         if not is_precise:
             options |= {"solver": "ipm", "run_crossover": "off", "ipm_optimality_tolerance": 1e-5}
-        for name, value in options.items():
-            solver.setOptionValue(name, value)
-        model = highspy.HighsLp()
-        model.num_row_, model.num_col_ = whole.shape
-        model.col_cost_ = cost
-        model.col_lower_, model.col_upper_ = np.zeros(len(cost)), np.full(len(cost), np.inf)
-        model.row_lower_, model.row_upper_ = low, high
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = whole.indptr
-        model.a_matrix_.index_, model.a_matrix_.value_ = whole.indices, whole.data
-        solver.passModel(model)
+        entries = whole.indptr, whole.indices, whole.data
+        ends = np.zeros(len(cost)), np.full(len(cost), np.inf)
+        solver = linear_program(entries, cost, ends, (low, high), **options)
         solver.run()
-        solution = solver.getSolution()
-        known = highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kUnknown
-        if solver.getModelStatus() not in known or not solution.dual_valid:
+        solution, status = solver.getSolution(), solver.getModelStatus().name
+        if status not in {"kOptimal", "kUnknown"} or not solution.dual_valid:
             return None
         values = np.array(solution.col_value)
         masses = np.maximum(values[: len(pairs)], 0.0)

@@ -6,7 +6,6 @@ y1 is a problem of its own: the same region, and P(X | y1) in place of P(X).
 """
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,7 @@ from lowlift._audit import audit
 from lowlift._channel import MAX_DENOMINATOR, Channel
 from lowlift._deadline import Deadline
 from lowlift._exact import largest_remainders
-from lowlift._joint import Joint
+from lowlift._joint import Joint, unwarned
 from lowlift._mechanisms.merging import subset_merging
 from lowlift._mechanisms.random_response import best_mixture, random_response
 from lowlift._mechanisms.refinement import Refinement
@@ -38,7 +37,7 @@ from lowlift.criteria import (
     is_certified,
 )
 from lowlift.encodings import published
-from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning, SolverFailed
+from lowlift.errors import BoundViolated, InvalidInput, SolverFailed
 from lowlift.tables.layouts import Layout, Refines
 
 #: A refinement adds at most so many outputs for each symbol of X, those that tell the most.
@@ -213,8 +212,7 @@ def _given(
     used = [s for s, row in enumerate(counts) if any(row)]
     factor = math.gcd(*(n for row in counts for n in row))
     table = np.array([[n // factor for n in counts[s]] for s in used], object)
-    with warnings.catch_warnings():  # one value of S may be left
-        warnings.simplefilter("ignore", LowliftWarning)
+    with unwarned():  # one value of S may be left
         joint = Joint.from_counts(table)
     criterion, (gap, seconds, jobs) = (
         _Given(total, first.joint, used, first.audit.lift[:, y]),
@@ -241,7 +239,7 @@ def _given_population(
     wholes: list[int],
     limits: tuple[float, float | None, int | None],
 ) -> tuple[list[_Atom], float]:
-    """Return the same for the population.
+    """Return how output y is refined under a total for the population, as `_given` does.
 
     The pairs are outputs of a channel from x, so the rows of the region are theirs: atoms in it
     that mix to the column of y.

@@ -6,13 +6,13 @@ counts as much as a common one.
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lowlift._arrays import Floats, Ints
 from lowlift._solver.classes import Atom, Mixture
+from lowlift._solver.highs import linear_program
 from lowlift.errors import SolverFailed
 
 #: A share this small, and a part of P(x) this small, count as none.
@@ -28,27 +28,16 @@ class Rows:
     """
 
     def __init__(self, p_x: Floats) -> None:
-        import highspy
-
         n = len(p_x)
         self.n, self.p_x = n, p_x
-        self.solver: Any = highspy.Highs()
-        for name, value in (("output_flag", False), ("threads", 1)):
-            self.solver.setOptionValue(name, value)
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = 0, n
-        model.row_lower_ = model.row_upper_ = np.ones(n)
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = np.zeros(1, np.int32)
-        self.solver.passModel(model)
-        self.infinity = highspy.kHighsInf
-        self.optimal = highspy.HighsModelStatus.kOptimal
-        self.out_of_time = highspy.HighsModelStatus.kTimeLimit
+        none, ones, places = np.zeros(0), np.ones(n), np.zeros(0, np.int64)
+        entries = np.zeros(1, np.int64), places, none
+        self.solver = linear_program(entries, none, (none, none), (ones, ones), threads=1)
         self.beta, self.pi, self.cost = np.zeros(0), np.zeros(n), np.inf
 
     def add_columns(self, costs: Floats, starts: Ints, index: Ints, shares: Floats) -> None:
         """Add columns: where each starts in `index`, the numbers of its symbols, and `shares`."""
-        zeros, infinite = np.zeros(len(costs)), np.full(len(costs), self.infinity)
+        zeros, infinite = np.zeros(len(costs)), np.full(len(costs), math.inf)
         self.solver.addCols(
             len(costs), costs, zeros, infinite, len(index),
             starts.astype(np.int32), index.astype(np.int32), shares / self.p_x[index],
@@ -60,16 +49,15 @@ class Rows:
         Without, they stay as they were.
         """
         # The solver counts the time of all its runs.
-        limit = min(self.solver.getRunTime() + max(seconds, 0.0), self.infinity)
-        self.solver.setOptionValue("time_limit", limit)
+        self.solver.setOptionValue("time_limit", self.solver.getRunTime() + max(seconds, 0.0))
         self.solver.run()
-        if self.solver.getModelStatus() not in (self.optimal, self.out_of_time):
+        if self.solver.getModelStatus().name not in {"kOptimal", "kTimeLimit"}:
             self.solver.clearSolver()  # once more, not from the last basis
             self.solver.run()
-        status = self.solver.getModelStatus()
-        if status == self.out_of_time:
+        status = self.solver.getModelStatus().name
+        if status == "kTimeLimit":
             return False
-        if status != self.optimal:
+        if status != "kOptimal":
             raise SolverFailed("the linear program that mixes atoms was not solved.")
         solution = self.solver.getSolution()
         self.beta, self.pi = np.array(solution.col_value), np.array(solution.row_dual) / self.p_x
@@ -84,12 +72,12 @@ class Master(Rows):
     feasible and the duals bounded until the atoms suffice, and are then closed.
     """
 
-    def __init__(self, p_x: Floats, price: float = 4.0) -> None:
+    def __init__(self, p_x: Floats) -> None:
         super().__init__(p_x)
-        self.price = price
+        self.price = 4.0
         self.atoms: list[Atom] = []
         self._seen: set[tuple[bytes, bytes]] = set()
-        self._add([(np.array([x]), np.ones(1)) for x in range(self.n)], np.full(self.n, price))
+        self._add([(np.array([x]), np.ones(1)) for x in range(self.n)], np.full(self.n, self.price))
         self.beta = np.zeros(self.n)
 
     def _add(self, atoms: Sequence[Atom], costs: Floats) -> None:

@@ -8,13 +8,13 @@ nothing, or the column of an output that is refined.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from lowlift._arrays import Floats
 from lowlift._joint import Joint
 from lowlift._population.rows import population_region
+from lowlift._solver.highs import linear_program
 from lowlift._solver.polytope import Polytope
 from lowlift.criteria import HalfSpaces, Population
 
@@ -187,7 +187,6 @@ class _Program:
     """
 
     def __init__(self, polytope: PopulationPolytope) -> None:
-        import highspy
         from scipy import sparse
 
         (low, high), scale, n = polytope.psi, polytope.lift.diagonal(), polytope.n_x
@@ -202,31 +201,27 @@ class _Program:
             [sparse.csr_matrix((size, n)), -sparse.diags(polytope.room),
              sparse.kron(sparse.identity(size), np.ones((1, n)))]
         )  # fmt: skip
-        matrix = sparse.bmat(blocks, format="csr")
-        model, infinity = highspy.HighsLp(), highspy.kHighsInf
-        model.num_row_, model.num_col_ = matrix.shape
-        model.col_cost_ = np.zeros(model.num_col_)
-        model.col_lower_ = np.r_[np.zeros(n + size), np.full(size * n, -infinity)]
-        model.col_upper_ = np.full(model.num_col_, infinity)
-        model.row_lower_ = np.r_[1.0, np.zeros(2 * size * n), np.full(size, -infinity)]
-        inside = np.full(size, -3 * _INSIDE)
-        model.row_upper_ = np.r_[1.0, np.full(2 * size * n, infinity), inside]
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
-        model.a_matrix_.value_ = matrix.data
-        self.solver: Any = highspy.Highs()
-        settings = (("output_flag", False), ("threads", 1), ("primal_feasibility_tolerance", 1e-9))
-        for name, value in settings:
-            self.solver.setOptionValue(name, value)
-        self.solver.passModel(model)
-        self.optimal, self.n = highspy.HighsModelStatus.kOptimal, n
+        matrix = sparse.bmat(blocks, format="csc")
+        least = np.r_[np.zeros(n + size), np.full(size * n, -np.inf)]
+        most = np.full(len(least), np.inf)
+        low_rows = np.r_[1.0, np.zeros(2 * size * n), np.full(size, -np.inf)]
+        high_rows = np.r_[1.0, np.full(2 * size * n, np.inf), np.full(size, -3 * _INSIDE)]
+        self.solver = linear_program(
+            (matrix.indptr, matrix.indices, matrix.data),
+            np.zeros(len(least)),
+            (least, most),
+            (low_rows, high_rows),
+            threads=1,
+            primal_feasibility_tolerance=1e-9,
+        )
+        self.n = n
         self.columns = np.arange(n, dtype=np.int32)
 
     def minimise(self, cost: Floats) -> Floats | None:
         """Return the best posterior for costs of the symbols; None where there is none."""
         self.solver.changeColsCost(self.n, self.columns, cost)
         self.solver.run()
-        if self.solver.getModelStatus() != self.optimal:
+        if self.solver.getModelStatus().name != "kOptimal":
             return None
         v = np.maximum(np.array(self.solver.getSolution().col_value)[: self.n], 0.0)
         return np.asarray(v / v.sum())

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lowlift._arguments import check_instance
 from lowlift.criteria import Criterion, check_criterion
 from lowlift.errors import InvalidInput, LowliftWarning
 from lowlift.tables.schema import OF_CELLS, Schema
@@ -29,8 +30,7 @@ def _schema(
             )
         named: Any = sensitive, released
         return Schema(*named, **{name: value for name, value in more.items() if value is not None})
-    if not isinstance(schema, Schema):
-        raise InvalidInput(f"schema must be a Schema; got {type(schema).__name__}.")
+    check_instance(schema, Schema, "schema")
     given = [name for name, value in {"sensitive": sensitive, "released": released, **more}.items()
              if value is not None]  # fmt: skip
     if given:

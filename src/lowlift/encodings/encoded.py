@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lowlift._arrays import Floats
 from lowlift._channel import Channel
 from lowlift._joint import Label
 from lowlift._release import Release
@@ -95,20 +96,25 @@ class Encoded:
         return self.release.audit.nmi
 
     @cached_property
-    def share_changed(self) -> float:
-        """The expected share of rows whose published value is not x itself.
+    def unchanged(self) -> Floats:
+        """P(x, y) of each entry of the channel that publishes x as itself; 0 of the others.
 
         For `codes` and `groups` a row is unchanged when x is the only member of its output.
         """
-        channel, p_x = self.channel, self.release.joint.p_x
-        share = p_x[channel.members] * (channel.member_weights / channel.denominator)
+        channel, joint = self.channel, self.release.joint
         if self.name in {"values", *OF_CELLS}:
-            number = {label: x for x, label in enumerate(self.release.joint.x_labels)}
+            number = {label: x for x, label in enumerate(joint.x_labels)}
             published = np.array([number[label] for label in self.labels])
             same = published[channel.entry_outputs] == channel.members
         else:
             same = (np.diff(channel.offsets) == 1)[channel.entry_outputs]
-        return min(1.0, max(0.0, 1.0 - math.fsum(share[same])))
+        p_y_given_x = channel.member_weights / channel.denominator
+        return np.asarray(same * joint.p_x[channel.members] * p_y_given_x)
+
+    @property
+    def share_changed(self) -> float:
+        """The expected share of rows whose published value is not x itself; see `unchanged`."""
+        return min(1.0, max(0.0, 1.0 - math.fsum(self.unchanged)))
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:

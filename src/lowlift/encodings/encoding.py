@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lowlift._arguments import check_instance
 from lowlift._certificates import Certificate
 from lowlift._channel import Channel
 from lowlift._release import Release
@@ -111,8 +112,7 @@ def encode(release: Release, name: str) -> Encoded:
     >>> round(encoded.share_changed, 4)  # half of the 6 rows of 14
     0.2143
     """
-    if not isinstance(release, Release):
-        raise InvalidInput(f"release must be a Release; got {type(release).__name__}.")
+    check_instance(release, Release, "release")
     if name in OF_CELLS:
         _refuse_broken(release)
         if release.origin is None or release.origin.cells is None:

@@ -178,12 +178,6 @@ def _channel_of(joint: Joint, places: Ints, weights: Ints) -> Channel:
     common = int(np.gcd.reduce(weights))
     twos = min(common & -common, MAX_DENOMINATOR)
     order = np.lexsort((members, published))
-    members, weights = members[order], weights[order] // twos
-    values, starts = np.unique(published[order], return_index=True)
-    ends = np.append(starts[1:], len(members))
-    atoms = [
-        (members[a:b].tolist(), weights[a:b].tolist())
-        for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
-    ]
-    labels = [joint.x_labels[x] for x in values.tolist()]
-    return Channel.from_atoms(joint, atoms, MAX_DENOMINATOR // twos, labels)
+    values, sizes = np.unique(published, return_counts=True)
+    parts = members[order], weights[order] // twos, MAX_DENOMINATOR // twos
+    return Channel.from_entries(joint, sizes, *parts, tuple(joint.x_labels[x] for x in values))

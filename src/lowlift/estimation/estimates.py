@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lowlift._arguments import check_instance
 from lowlift._arrays import Bools, Floats, Ints
 from lowlift._channel import Channel
 from lowlift._deadline import Deadline
@@ -140,8 +141,7 @@ def estimate(
     >>> merged.p_x, merged.high.round(2)
     (array([nan, nan, 0.6]), array([0.43, 0.43, 0.63]))
     """
-    if not isinstance(channel, Channel):
-        raise InvalidInput(f"channel must be a Channel; got {type(channel).__name__}.")
+    check_instance(channel, Channel, "channel")
     counts = _whole_counts(counts_y, channel.n_y)
     check_level(level)
     is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)

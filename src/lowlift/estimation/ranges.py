@@ -6,6 +6,7 @@ import numpy as np
 
 from lowlift._arrays import Floats, Ints
 from lowlift._deadline import Deadline
+from lowlift._solver.highs import linear_program
 from lowlift.estimation.likelihood import AT_LEAST, RANK, sparse_or_dense
 
 #: Taken off both ends of an interval for rounding, per unit of the multipliers' sum.
@@ -41,16 +42,16 @@ class Ends:
 
     def narrow(self, order: Ints, parts: list[tuple[Ints, Ints]], deadline: Deadline) -> None:
         """Solve both linear programs of each x, in this order, until time runs out."""
-        solver, status = _solver(self.p_yx, self.low_y, self.high_y, deadline.left)
+        solver = _solver(self.p_yx, self.low_y, self.high_y, deadline.left)
         solver.run()
-        if solver.getModelStatus() == status.kInfeasible:
+        if solver.getModelStatus().name == "kInfeasible":
             self.is_consistent = False
             self.low[:] = self.high[:] = np.nan
             return
         solver.setOptionValue("simplex_strategy", 4)  # primal: the last point stays feasible
         before = deadline.earlier(_INVERSE * max(len(blocks) for _, blocks in parts) ** 3)
         left = np.array(
-            [x for x in order.tolist() if before.is_over or not self._solve(solver, status, x)],
+            [x for x in order.tolist() if before.is_over or not self._solve(solver, x)],
             np.int64,
         )
         self.skipped = len(left)
@@ -59,13 +60,13 @@ class Ends:
         # Where both ends meet they may have passed each other by less than a rounding.
         np.minimum(self.low, self.high, out=self.low)
 
-    def _solve(self, solver: Any, status: Any, x: int) -> bool:
+    def _solve(self, solver: Any, x: int) -> bool:
         """Narrow p(x) by its two linear programs; tell whether both were solved."""
         solved = True
         for sign in (1.0, -1.0):
             solver.changeColCost(x, sign)
             solver.run()
-            solved &= solver.getModelStatus() == status.kOptimal
+            solved &= solver.getModelStatus().name == "kOptimal"
             solution = solver.getSolution()
             if solution.dual_valid:
                 self._prove(x, sign * np.array(solution.row_dual)[:-1])
@@ -105,32 +106,20 @@ def _some_inverse(p_yx: Floats) -> Floats:
     return np.asarray(np.linalg.pinv(p_yx, rcond=RANK), np.float64)
 
 
-def _solver(p_yx: Floats, low_y: Floats, high_y: Floats, time_limit: float) -> tuple[Any, Any]:
-    """Return a solver that holds the p whose r(y) lie in the box, and the names of its statuses."""
-    import highspy
-
+def _solver(p_yx: Floats, low_y: Floats, high_y: Floats, time_limit: float) -> Any:
+    """Return a solver that holds the p whose r(y) lie in the box."""
     n = p_yx.shape[1]
     rows = np.vstack([p_yx, np.ones(n)])
-    model = highspy.HighsLp()
-    model.num_row_, model.num_col_ = rows.shape
-    model.col_cost_, model.col_lower_ = np.zeros(n), np.zeros(n)
-    model.col_upper_ = np.ones(n)
-    model.row_lower_, model.row_upper_ = np.append(low_y, 1.0), np.append(high_y, 1.0)
     column, row = np.nonzero(rows.T)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = np.searchsorted(column, np.arange(n + 1)).astype(np.int32)
-    model.a_matrix_.index_ = row.astype(np.int32)
-    model.a_matrix_.value_ = rows[row, column]
-    solver: Any = highspy.Highs()
-    for name, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("solver", "simplex"),
-        ("presolve", "off"),
-        ("simplex_scale_strategy", 0),  # scaled, it can go round in circles on dense channels
-        ("simplex_iteration_limit", 50 * sum(rows.shape)),
-        ("time_limit", float(time_limit)),
-    ):
-        solver.setOptionValue(name, value)
-    solver.passModel(model)
-    return solver, highspy.HighsModelStatus
+    return linear_program(
+        (np.searchsorted(column, np.arange(n + 1)), row, rows[row, column]),
+        np.zeros(n),
+        (np.zeros(n), np.ones(n)),
+        (np.append(low_y, 1.0), np.append(high_y, 1.0)),
+        threads=1,
+        solver="simplex",
+        presolve="off",
+        simplex_scale_strategy=0,  # scaled, it can go round in circles on dense channels
+        simplex_iteration_limit=50 * sum(rows.shape),
+        time_limit=float(time_limit),
+    )

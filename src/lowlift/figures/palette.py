@@ -103,7 +103,7 @@ def line_arguments(style: str, colour: int, look: int) -> dict[str, Any]:
 
 
 def mark(style: str, colour: int, look: int) -> str:
-    """Return the same as an SVG element in the middle of 34 by 12 pixels."""
+    """Return a line or a marker as an SVG element in the middle of 34 by 12 pixels."""
     paint = COLOURS[colour]
     if style == "marker":
         corners = " ".join(f"{17 + 4.2 * x:.2f},{6 - 4.2 * y:.2f}" for x, y in SHAPES[look][:-1])

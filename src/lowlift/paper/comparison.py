@@ -185,7 +185,7 @@ def _spread(experiment: Experiment, sweep: Sweep, quantity: str) -> Floats:
 
 
 @functools.cache
-def _own_leakages(n_s: int, n_x: int, joints: int = OWN_JOINTS) -> tuple[Floats, Floats]:
+def _own_leakages(n_s: int, n_x: int) -> tuple[Floats, Floats]:
     """Return min-lift and max-lift leakage of X itself over random joints."""
-    lift = lifts_of(np.random.default_rng(0).random((joints, n_s, n_x)))
+    lift = lifts_of(np.random.default_rng(0).random((OWN_JOINTS, n_s, n_x)))
     return -np.log(lift.min(axis=(1, 2))), np.log(lift.max(axis=(1, 2)))

@@ -13,6 +13,7 @@ import numpy as np
 from lowlift._arrays import Floats
 from lowlift._exact import exp_of
 from lowlift._joint import Joint
+from lowlift._rounding import float_below
 from lowlift.criteria import ALIP, LIP, AlphaLift, Chi2Lift, L1Lift, MaxLift
 from lowlift.errors import InvalidInput
 from lowlift.paper.propositions.enclosures import Enclosure, power
@@ -191,7 +192,7 @@ def implied_lifts(criterion: L1Lift | Chi2Lift | AlphaLift, joint: Joint) -> Imp
             for end in (u, inverse)
         )
         high.append(_up(1 / p if above is None else min(above, 1 / p)))
-        low.append(0.0 if below is None else _down(1 / below))
+        low.append(0.0 if below is None else float_below(1 / below))
     return ImpliedLifts(np.array(low), np.array(high))
 
 
@@ -220,20 +221,4 @@ def _exp_up(budget: float) -> Fraction | None:
 
 def _up(value: Fraction | None) -> float:
     """Return the smallest float that is not below."""
-    if value is None:
-        return math.inf
-    near = _nearest(value)
-    return near if math.isinf(near) or Fraction(near) >= value else math.nextafter(near, math.inf)
-
-
-def _down(value: Fraction) -> float:
-    """Return the largest float that is not above."""
-    near = _nearest(value)
-    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)
-
-
-def _nearest(value: Fraction) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
+    return math.inf if value is None else -float_below(-value)

@@ -119,7 +119,7 @@ def shares_before(raw: Audit, encoded: Encoded | None) -> Shares:
     """Return P(x), and how much of it is published as x itself, alone."""
     kept = p_x = raw.joint.p_x
     if encoded is not None:
-        kept = _summed(encoded.channel.members, _own(encoded), len(p_x))
+        kept = _summed(encoded.channel.members, encoded.unchanged, len(p_x))
     names = [shown(label) for label in raw.joint.x_labels] if encoded is None else encoded.x_texts
     return _most(list(names), p_x, kept)
 
@@ -127,28 +127,12 @@ def shares_before(raw: Audit, encoded: Encoded | None) -> Shares:
 def shares_after(encoded: Encoded) -> Shares:
     """Return P(y), and how much of it is a value of X published as itself."""
     channel, p_y = encoded.channel, encoded.release.audit.p_y
-    kept = _summed(channel.entry_outputs, _own(encoded), channel.n_y)
+    kept = _summed(channel.entry_outputs, encoded.unchanged, channel.n_y)
     return _most(list(encoded.texts), p_y, kept)
 
 
 def _summed(places: Ints, masses: Floats, size: int) -> Floats:
     return np.asarray(np.bincount(places, masses, size), np.float64)
-
-
-def _own(encoded: Encoded) -> Floats:
-    """Return P(x, y) per entry of the channel that publishes x as itself, else 0.
-
-    See `Encoded.share_changed`.
-    """
-    channel, joint = encoded.channel, encoded.release.joint
-    if encoded.name in {"values", *OF_CELLS}:
-        number = {label: x for x, label in enumerate(joint.x_labels)}
-        published = np.array([number[label] for label in encoded.labels])
-        is_own = published[channel.entry_outputs] == channel.members
-    else:
-        is_own = (np.diff(channel.offsets) == 1)[channel.entry_outputs]
-    p_y_given_x = channel.member_weights / channel.denominator
-    return np.asarray(is_own * joint.p_x[channel.members] * p_y_given_x)
 
 
 def _most(names: list[str], shares: Floats, parts: Floats) -> Shares:

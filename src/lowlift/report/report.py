@@ -343,8 +343,7 @@ class Report:
     def shares_before_svg(self) -> str:
         """P(x), and how much of it is published as it is, as bars."""
         shares = outputs.shares_before(self.raw, self.encoded)
-        title = "Shares of the values of X before"
-        return bar_chart_svg(**shares._asdict(), title=title, salt=self.salt)
+        return self._bars(shares, "Shares of the values of X before")
 
     @cached_property
     def shares_after_svg(self) -> str | None:
@@ -352,7 +351,9 @@ class Report:
         if self.encoded is None:
             return None
         shares = outputs.shares_after(self.encoded)
-        title = "Shares of the published values after"
+        return self._bars(shares, "Shares of the published values after")
+
+    def _bars(self, shares: outputs.Shares, title: str) -> str:
         return bar_chart_svg(**shares._asdict(), title=title, salt=self.salt)
 
     @property

@@ -9,7 +9,7 @@ from lowlift._arguments import check_choice
 from lowlift.errors import InvalidInput
 from lowlift.schemas.faults import Checks, checks_of
 
-__all__ = ["SCHEMAS", "load"]
+__all__ = ["SCHEMAS", "load", "vectors"]
 
 SCHEMAS = ("release", "codebook", "receipt")
 
@@ -27,7 +27,22 @@ def load(name: str) -> dict[str, Any]:
     'A lowlift codebook'
     """
     check_choice(name, "name", SCHEMAS)
-    found: dict[str, Any] = json.loads((files(__name__) / f"{name}.schema.json").read_text("utf-8"))
+    return _read(f"{name}.schema.json")
+
+
+def vectors() -> dict[str, Any]:
+    """Return test vectors of keyed draws, for whoever writes another runtime.
+
+    Examples
+    --------
+    >>> vectors()["uniforms"][0]["id"]
+    '7'
+    """
+    return _read("vectors.json")
+
+
+def _read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((files(__name__) / name).read_text("utf-8"))
     return found
 
 

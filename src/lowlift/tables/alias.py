@@ -6,7 +6,6 @@ leading k bits) and a place in it (the next d), so that k + d <= 60. Given a uni
 of the draw is the channel, exactly: summed over the slots, output y holds w_y K places.
 """
 
-import hashlib
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,11 +13,19 @@ import numpy as np
 
 from lowlift._arrays import Ints
 from lowlift._channel import Channel
+from lowlift._one_record import key_text, poured, uniform_of
+from lowlift._one_record.draws import UNIFORM_BITS
 from lowlift.errors import InvalidInput
 
-UNIFORM_BITS = 60
-#: Hex digits of the subkey in a digest: 160 bits, and one block of SHA-256 with a short id.
-_KEY_DIGITS = 40
+__all__ = [
+    "UNIFORM_BITS",
+    "AliasTable",
+    "alias_draw",
+    "key_text",
+    "slot_bits",
+    "uniform_of",
+]
+
 _MOST_SLOT_BITS = 12
 _MOST_ENTRIES = 1 << 22
 
@@ -60,74 +67,37 @@ class AliasTable:
         >>> table.thresholds.tolist(), table.firsts.tolist(), table.others.tolist()
         ([[4, 2], [4, 0]], [[0, 1], [1, 1]], [[0, 0], [1, 1]])
         """
+        k = slot_bits(channel)
         by_symbol = np.argsort(channel.members, kind="stable")
         ends = np.cumsum(np.bincount(channel.members, minlength=channel.n_x)).tolist()
-        largest = int(np.diff(ends, prepend=0).max())
-        k = (largest - 1).bit_length()
-        if k > _MOST_SLOT_BITS or channel.n_x << k > _MOST_ENTRIES:
-            raise InvalidInput(
-                f"a channel drawn row by row must have at most {1 << _MOST_SLOT_BITS} outputs a "
-                f"symbol and {_MOST_ENTRIES} slots in all; this one has {largest} and "
-                f"{channel.n_x << k}. Keep no column and draw without ids, or use fewer symbols."
-            )
         outputs = channel.entry_outputs[by_symbol].tolist()
         weights = channel.member_weights[by_symbol].tolist()
         thresholds, firsts, others = np.empty((3, channel.n_x, 1 << k), np.int64)
         start = 0
         for x, end in enumerate(ends):
-            slots = _poured(outputs[start:end], weights[start:end], 1 << k, channel.denominator)
+            slots = poured(outputs[start:end], weights[start:end], 1 << k, channel.denominator)
             thresholds[x], firsts[x], others[x] = slots
             start = end
         return cls(k, channel.denominator.bit_length() - 1, thresholds, firsts, others)
 
 
-def _poured(
-    outputs: list[int], weights: list[int], slots: int, capacity: int
-) -> tuple[list[int], list[int], list[int]]:
-    """Return thresholds, first and other outputs of one symbol's slots (Walker 1977, Vose 1991)."""
-    padding = slots - len(outputs)
-    names = outputs + [outputs[0]] * padding
-    left = [weight * slots for weight in weights] + [0] * padding
-    thresholds, others = [capacity] * slots, names.copy()
-    small = [slot for slot in range(slots) if left[slot] < capacity]
-    large = [slot for slot in range(slots) if left[slot] > capacity]
-    # Whole numbers: what is missing in the small slots is exactly what the large ones have over.
-    while small:
-        slot, donor = small.pop(), large[-1]
-        thresholds[slot], others[slot] = left[slot], names[donor]
-        left[donor] -= capacity - left[slot]
-        if left[donor] <= capacity:
-            large.pop()
-            if left[donor] < capacity:
-                small.append(donor)
-    return thresholds, names, others
+def slot_bits(channel: Channel) -> int:
+    """Return k, so that 2**k slots hold the outputs of each symbol.
 
-
-def key_text(subkey: bytes) -> str:
-    """Return the part of a subkey that enters a digest, as text."""
-    return subkey.hex()[:_KEY_DIGITS]
-
-
-def uniform_of(subkey: bytes, text: str) -> int:
-    """Return the uniform number of an id: the leading 60 bits of a SHA-256.
-
-    The digest is of subkey, length of the id in UTF-8 bytes, a colon and the id.
-
-    Parameters
-    ----------
-    subkey
-        At least 20 bytes.
-    text
-        The id: whole numbers in decimal digits, UUIDs lower-case with hyphens.
-
-    Examples
-    --------
-    >>> hex(uniform_of(bytes(32), "7"))
-    '0x7dd13e9ef1d93a5'
+    Raises
+    ------
+    InvalidInput
+        When a symbol has more than 4,096 outputs or the table more than 4 million slots.
     """
-    octets = text.encode()
-    digest = hashlib.sha256(f"{key_text(subkey)}{len(octets)}:".encode() + octets)
-    return int(digest.hexdigest()[: UNIFORM_BITS // 4], 16)
+    largest = int(np.bincount(channel.members, minlength=channel.n_x).max())
+    k = (largest - 1).bit_length()
+    if k > _MOST_SLOT_BITS or channel.n_x << k > _MOST_ENTRIES:
+        raise InvalidInput(
+            f"a channel drawn row by row must have at most {1 << _MOST_SLOT_BITS} outputs a "
+            f"symbol and {_MOST_ENTRIES} slots in all; this one has {largest} and "
+            f"{channel.n_x << k}. Keep no column and draw without ids, or use fewer symbols."
+        )
+    return k
 
 
 def alias_draw(table: AliasTable, symbol: int, uniform: int) -> int:

@@ -3,17 +3,17 @@
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from lowlift.errors import InvalidInput
-from lowlift.tables.alias import UNIFORM_BITS, AliasTable, key_text
+from lowlift.tables.alias import key_text
 from lowlift.tables.columns import Column
 from lowlift.tables.counts import Counts
 from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
 from lowlift.tables.engines import Engine, refuse_ids
+from lowlift.tables.layouts import lookup
 from lowlift.tables.outputs import Applied, Output
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame, file_format
@@ -212,7 +212,8 @@ def _keyed(engine: Engine, draw: Draw) -> list[int]:
 def _row_plan(draw: Draw, keep: tuple[str, ...], order: str | None) -> RowPlan:
     """Return how each row is drawn."""
     null = secrets.token_hex(16)
-    symbols, columns, bits = _lookup(draw)
+    # A draw without an id is made by the row's number, which repeats nothing.
+    symbols, columns, bits = lookup(draw.channel, draw.layout if draw.id is not None else None)
     texts = {
         f"c{k}": np.array([null if t is None else t for t in part], object)[symbols]
         for k, part in enumerate(zip(*draw.texts(), strict=True))
@@ -229,24 +230,3 @@ def _row_plan(draw: Draw, keep: tuple[str, ...], order: str | None) -> RowPlan:
         order=order,
         drop_missing=draw.missing == "drop",
     )
-
-
-def _lookup(
-    draw: Draw,
-) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]], tuple[int, int]]:
-    """Return the symbol of each row of the table that draws, its other columns, and its bits."""
-    # A draw without an id is made by the row's number, which repeats nothing.
-    if draw.layout is not None and draw.id is not None:
-        k, rows = draw.layout.lookup()
-        names = ("slot", "low", "high", "first")
-        return rows[:, 0], dict(zip(names, rows.T[1:], strict=True)), (k, UNIFORM_BITS - k)
-    alias = AliasTable.from_channel(draw.channel)
-    slots = alias.thresholds.shape[1]
-    columns = {
-        "slot": np.tile(np.arange(slots), draw.channel.n_x),
-        "threshold": alias.thresholds.ravel(),
-        "first": alias.firsts.ravel(),
-        "other": alias.others.ravel(),
-    }
-    symbols = np.repeat(np.arange(draw.channel.n_x), slots)
-    return symbols, columns, (alias.slot_bits, alias.place_bits)

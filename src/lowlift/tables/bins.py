@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from lowlift._joint import Label
+from lowlift._one_record import symbols
 from lowlift.errors import InvalidInput
 from lowlift.schemas import check
 from lowlift.tables.cells import CellBins
@@ -21,9 +22,9 @@ _FORMS = (
     "edges (0,18,30,45), width:10, each or quantiles:4; of dates month, quarter, year, day, "
     "width:7 (days) or 2024-01-01,2024-07-01"
 )
-#: Whole numbers up to here are exact as floats: the numerator and denominator of a width stay
-#: below it, and a value that lies this many bins from zero is said to lie outside.
-FAR = 1 << 53
+#: The numerator and denominator of a width stay below it, and a value that lies this many bins from
+#: zero is said to lie outside.
+FAR = symbols.FAR
 _LARGEST = 1 << 63
 
 

@@ -43,7 +43,7 @@ def formula_warnings(columns: Sequence[OutputColumn], target: str) -> tuple[str,
 
 
 def row_warnings(table: "Table", names: Sequence[str], target: str) -> tuple[str, ...]:
-    """Return the same for a table whose rows are published as they are.
+    """Return a warning for a CSV of rows with texts that a spreadsheet would run.
 
     Cost
         One pass of the engine over the columns of texts.

@@ -194,6 +194,34 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def lookup(
+    channel: Channel, layout: Layout | None
+) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[np.int64]], tuple[int, int]]:
+    """Return the table that draws: the symbol of each of its rows, its other columns, its bits.
+
+    Those are slot, threshold, first and other of the alias table; of a layout slot, low, high and
+    first. The bits are those of slots and places, k and d.
+
+    Examples
+    --------
+    >>> lookup(Channel([[3, 1], [0, 4]]), None)[1]["threshold"].tolist()
+    [4, 2, 4, 0]
+    """
+    if layout is not None:
+        k, rows = layout.lookup()
+        names = ("slot", "low", "high", "first")
+        return rows[:, 0], dict(zip(names, rows.T[1:], strict=True)), (k, UNIFORM_BITS - k)
+    alias = AliasTable.from_channel(channel)
+    slots = alias.thresholds.shape[1]
+    columns = {
+        "slot": np.tile(np.arange(slots), channel.n_x),
+        "threshold": alias.thresholds.ravel(),
+        "first": alias.firsts.ravel(),
+        "other": alias.others.ravel(),
+    }
+    return np.repeat(np.arange(channel.n_x), slots), columns, (alias.slot_bits, alias.place_bits)
+
+
 def overlaps(
     layouts: Sequence[Sequence[tuple[int, int]]],
 ) -> dict[tuple[int, ...], int]:

@@ -3,9 +3,9 @@
 import re
 import uuid
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
+from lowlift._one_record import published_value
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import Column
 
@@ -80,23 +80,13 @@ class OutputColumn:
             For a day outside the years 1 to 9999, which Python has no type for.
         """
         try:
-            return tuple(None if text is None else _value(text, self.kind) for text in self.texts)
+            return tuple(published_value(text, self.kind) for text in self.texts)
         except ValueError:
             pass
         raise InvalidInput(
             f"the days of output column {self.name!r} must lie in the years 1 to 9999; one does "
             "not. Use the encoding codes."
         )
-
-
-def _value(text: str, kind: str) -> Any:
-    if kind == "integer":
-        return int(text)
-    if kind == "boolean":
-        return text == "true"
-    if kind == "date":
-        return date.fromisoformat(text)
-    return uuid.UUID(text) if kind == "uuid" else text
 
 
 def _shown(text: str, kind: str) -> str:

@@ -230,7 +230,7 @@ class Profiling:
     def by_pairs(
         self, codings: Sequence[Coding], sensitive: Sequence[Coding], part: int
     ) -> tuple[list[Ints], dict[tuple[int, int], Ints]]:
-        """Count the same, and the codes of each pair of columns, in one of `part` rows.
+        """Count codes by those of S, and of each pair of columns, in one of `part` rows.
 
         Which rows is decided by a hash of their values.
         """

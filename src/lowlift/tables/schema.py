@@ -97,8 +97,8 @@ class Schema:
         twice = sorted({name for name in self.names if self.names.count(name) > 1})
         if twice:
             raise InvalidInput(
-                f"a column is either sensitive or released, and named once; {twice[0]!r} is not. "
-                "To publish a sensitive column there is no bound to keep."
+                f"a column must be sensitive or released, and named once; {twice[0]!r} is not. "
+                "Leave out one of its names."
             )
         stray = sorted(set(self.bins) - set(self.names))
         if stray:

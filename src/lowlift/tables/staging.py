@@ -1,6 +1,6 @@
 """What was written and has no name yet, and what is read from it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,13 @@ class ReadBack:
         return sum(self.counts) + self.unknown
 
 
+def check_published(table: "Table", names: Iterable[str]) -> None:
+    """Refuse a published table that lacks a column."""
+    for name in names:
+        if name not in table.kinds:
+            raise InvalidInput(f"the published table must have the column {name!r}; it has not.")
+
+
 def read_back(table: "Table", columns: Sequence[OutputColumn]) -> ReadBack:
     """Count the outputs in a table that has been written.
 
@@ -52,11 +59,7 @@ def read_back(table: "Table", columns: Sequence[OutputColumn]) -> ReadBack:
     Cost
         One GROUP BY in the engine.
     """
-    for column in columns:
-        if column.name not in table.kinds:
-            raise InvalidInput(
-                f"the published table must have the column {column.name!r}; it has not."
-            )
+    check_published(table, (column.name for column in columns))
     asked = [Column(column.name, "text") for column in columns]  # as written, whatever it is
     counted = table.count(asked)
     place: dict[tuple[str | None, ...], int] = {}
@@ -80,9 +83,7 @@ def read_back_cells(table: "Table", cells: Column, outputs: Sequence[int]) -> Re
     InvalidInput
         When a column of the cells is not in it.
     """
-    for name in cells.names:
-        if name not in table.kinds:
-            raise InvalidInput(f"the published table must have the column {name!r}; it has not.")
+    check_published(table, cells.names)
     table.hold(cells.names)
     counted = table.count([replace(cells, bins=cells_in(cells).read_from(table.kinds))])
     place = {cell: y for y, cell in enumerate(outputs)}

@@ -384,7 +384,7 @@ class Table:
         counts: Counts | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> AbstractContextManager["Staged"]:
-        """Do the same up to the last step: what is written gets its name by `Staged.commit`.
+        """Draw and write as `apply` does, but for the name, which `Staged.commit` gives.
 
         Without it nothing is left when the context ends.
 

@@ -3,26 +3,18 @@
 `lowlift.tables.queries.symbol` says the same in SQL; a test compares the two on every engine.
 """
 
-import math
-from bisect import bisect_right
-from collections.abc import Callable
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from typing import Any, TypeAlias
-from uuid import UUID
+from datetime import timedelta
+from typing import Any
 
 import numpy as np
 
+from lowlift import _one_record
+from lowlift._one_record.symbols import Reader
 from lowlift.errors import InvalidInput
-from lowlift.tables.bins import FAR, Each, Edges, Width
+from lowlift.tables.bins import Each, Edges, Width
 from lowlift.tables.columns import Column
-from lowlift.tables.date_bins import FIRST, Calendar, DateEdges, Days
+from lowlift.tables.date_bins import Calendar, DateEdges, Days
 
-#: From a value to its symbol's text; None where the value is missing.
-Reader: TypeAlias = Callable[[Any], str | None]
-
-#: Whole numbers that some engine has a type for.
-_SMALLEST, _LARGEST = -(1 << 127), 1 << 128
 #: NumPy's units that Python's times do not have.
 _FINE = frozenset({"ns", "ps", "fs", "as"})
 #: Nanoseconds in half of a microsecond.
@@ -41,141 +33,75 @@ def symbol_reader(column: Column) -> Reader:
     >>> read(41), read(None)
     ('[18, 65)', None)
     """
-    convert, expected = _KINDS[column.kind]
-    symbol = _symbol(column)
+    return _one_record.symbol_reader(column_rule(column), plain)
 
-    def read(value: Any) -> str | None:
-        if value is None:
+
+def column_rule(column: Column) -> dict[str, Any]:
+    """Return a column as a program has it: name, kind and how a value becomes a symbol's text.
+
+    Examples
+    --------
+    >>> column_rule(Column("age", "integer", Width(10)))
+    {'name': 'age', 'shown': "'age'", 'kind': 'integer', 'bins': {'width': '10'}}
+    """
+    shown = {"name": column.name, "shown": repr(column.name), "kind": column.kind}
+    return {**shown, "bins": _rule(column)}
+
+
+def _rule(column: Column) -> dict[str, Any] | None:
+    match column.bins:
+        case None | Each():
             return None
-        found = convert(value)
-        if found is not None:
-            return symbol(found)
-        if _is_missing(value):
-            return None
-        raise InvalidInput(
-            f"a value of column {column.name!r} must be {expected}, or None where it is missing; "
-            f"got {type(value).__name__}. Convert it before it is drawn."
-        )
-
-    return read
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    if isinstance(value, np.datetime64):
-        return bool(np.isnat(value))
-    return type(value).__name__ in {"NAType", "NaTType"}  # pandas has them, and is not loaded
+        case Edges() | DateEdges() as bins:
+            return _edges_rule(column.kind, bins)
+        case Width(ratio=(width, 1)) if column.kind == "integer":
+            return {"width": str(width)}
+        case Width() as bins:
+            return {"ratio": list(bins.ratio)}
+        case Calendar(months=int(months)):
+            return {"months": months}
+        case Calendar() | Days() as bins:
+            return {"days": bins.days if isinstance(bins, Days) else 1}
+    raise InvalidInput("quantiles must be resolved by Table.column before they are used.")
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _integer(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        return None
-    found = int(value)
-    return found if _SMALLEST <= found < _LARGEST else None
-
-
-def _real(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(
-        value, float | int | Decimal | np.floating | np.integer
-    ):
-        return None
-    try:
-        found = float(value)
-    except (OverflowError, ValueError):  # an int beyond every float; a signalling NaN
-        return None
-    return None if math.isnan(found) else found
-
-
-def _boolean(value: Any) -> bool | None:
-    return bool(value) if isinstance(value, bool | np.bool_) else None
-
-
-def _date(value: Any) -> date | None:
-    found = value.item() if isinstance(value, np.datetime64) else value
-    return found if isinstance(found, date) and not isinstance(found, datetime) else None
-
-
-def _timestamp(value: Any) -> date | None:
-    """Return the day of a time: bins of timestamps are of days."""
-    rest = getattr(value, "nanosecond", 0)  # of a pandas.Timestamp
-    if isinstance(value, np.datetime64):
-        if np.datetime_data(value.dtype)[0] in _FINE and not np.isnat(value):
-            rest = int(value.astype("datetime64[ns]").astype(np.int64)) % 1000
-            value = value.astype("datetime64[us]")
-        value = value.item()
-    if not isinstance(value, datetime) or value.tzinfo is not None or _is_missing(value):
-        return None
-    # DuckDB rounds to microseconds, halves away from 1970, before it takes the day.
-    is_up = rest >= _HALF + (value.year < 1970)
-    return (value + timedelta(microseconds=is_up)).date()
-
-
-def _uuid(value: Any) -> UUID | None:
-    return value if isinstance(value, UUID) else None
-
-
-#: By kind: the value as a plain one, or None; and what it must be.
-_KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "text": (_text, "a str"),
-    "integer": (_integer, "an int of at most 128 bits"),
-    "real": (_real, "a float, an int or a Decimal"),
-    "boolean": (_boolean, "a bool"),
-    "date": (_date, "a datetime.date without a time"),
-    "timestamp": (_timestamp, "a datetime.datetime without a time zone"),
-    "uuid": (_uuid, "a uuid.UUID"),
-}
-
-
-def _symbol(column: Column) -> Callable[[Any], str]:
-    bins = column.bins
-    if isinstance(bins, Edges):
-        return _edges(column, bins)
-    if isinstance(bins, Width):
-        return _width(column, bins)
+def _edges_rule(kind: str, bins: Edges | DateEdges) -> dict[str, Any]:
+    edges: list[Any] = list(bins.edges)
     if isinstance(bins, DateEdges):
-        days, names = tuple(map(date.fromisoformat, bins.edges)), bins.labels
-        return lambda day: names[bisect_right(days, day)]
-    if isinstance(bins, Calendar) and bins.months is not None:
-        months = bins.months
-        return lambda day: str((12 * day.year + day.month - 1) // months)
-    if isinstance(bins, Calendar | Days):
-        size = bins.days if isinstance(bins, Days) else 1
-        return lambda day: str((day - FIRST).days // size)
-    if not isinstance(bins, Each | None):
-        raise InvalidInput("quantiles must be resolved by Table.column before they are used.")
-    return _boolean_text if column.kind == "boolean" else str
+        of = "date"
+    elif kind == "integer" and all(isinstance(edge, int) for edge in edges):
+        of, edges = "integer", list(map(str, edges))  # JavaScript's numbers do not hold them all
+    else:
+        of, edges = "real", list(map(float, edges))
+    return {"of": of, "edges": edges, "labels": list(bins.labels)}
 
 
-def _boolean_text(value: bool) -> str:
-    return "true" if value else "false"
+def plain(value: Any) -> Any:
+    """Return a value of NumPy or pandas in Python's type, None where it is missing."""
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, np.floating):
+        return float(value)
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.datetime64):
+        return _plain_time(value)
+    rest = getattr(value, "nanosecond", 0)  # of a pandas.Timestamp; NaN of a NaT
+    is_fine = isinstance(rest, int) and rest > 0
+    return _rounded(value.to_pydatetime(warn=False), rest) if is_fine else value
 
 
-def _edges(column: Column, bins: Edges) -> Callable[[Any], str]:
-    labels = bins.labels
-    if column.kind == "integer" and all(isinstance(edge, int) for edge in bins.edges):
-        whole = bins.edges
-        return lambda value: labels[bisect_right(whole, value)]
-    edges = tuple(map(float, bins.edges))
-    return lambda value: labels[bisect_right(edges, float(value))]
+def _plain_time(value: np.datetime64) -> Any:
+    if np.isnat(value):
+        return None
+    if np.datetime_data(value.dtype)[0] not in _FINE:
+        found = value.item()
+        return value if isinstance(found, int) else found  # beyond the years that Python has
+    rest = int(value.astype("datetime64[ns]").astype(np.int64)) % 1000
+    return _rounded(value.astype("datetime64[us]").item(), rest)
 
 
-def _width(column: Column, bins: Width) -> Callable[[Any], str]:
-    width, parts = bins.ratio
-    if column.kind == "integer" and parts == 1:
-        return lambda value: str(value // width)
-    by, times = float(width), float(parts)
-
-    def text(value: float) -> str:
-        ratio = float(value) * times / by  # the engines' arithmetic: doubles, in this order
-        if ratio < -FAR:
-            return "<"
-        return ">" if ratio >= FAR else str(math.floor(ratio))
-
-    return text
+def _rounded(value: Any, rest: int) -> Any:
+    """Return a time as DuckDB rounds it to microseconds: halves away from 1970."""
+    is_up = rest >= _HALF + (value.year < 1970)
+    return value + timedelta(microseconds=is_up)

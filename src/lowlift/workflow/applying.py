@@ -19,7 +19,6 @@ from lowlift.tables import Column, Counts, Draw, Output, Staged, Table, open_tab
 from lowlift.tables.formulas import formula_warnings, row_warnings
 from lowlift.tables.schema import COLUMNS, column_names
 from lowlift.workflow.bounds import check_here, refuse_false, refuse_unchecked, why_not_covered
-from lowlift.workflow.columns import after_missing, last_columns
 from lowlift.workflow.keys import check_key, subkey_of
 from lowlift.workflow.recording import Recording, recorded
 from lowlift.workflow.transaction import Content, commit, drafts
@@ -252,7 +251,7 @@ def drawn(
         origin.cells,
         encoded.name == COLUMNS,
     )
-    released = after_missing(last_columns(counts, len(origin.released)), origin.missing)
+    released = counts.last_columns(len(origin.released)).after_missing(origin.missing)
     digest = table.sha256()  # before the engine looks whether its files changed
     with (
         recorded(table, encoded, target, options) as begin,

@@ -15,7 +15,7 @@ from lowlift.criteria import Population, criterion_on, plain_criterion
 from lowlift.encodings import Encoded
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
 from lowlift.tables import Column, Counts, Each, Table
-from lowlift.workflow.columns import after_missing, per_column, quiet_joint
+from lowlift.workflow.columns import per_column, quiet_joint
 
 #: Kinds of columns whose values can be told apart one by one, so that keeping them can be audited.
 _AUDITABLE = {"text", "integer", "boolean", "date", "uuid"}
@@ -46,7 +46,7 @@ def refuse_unchecked(encoded: Encoded, present: Sequence[Column]) -> None:
 def check_here(counts: Counts, encoded: Encoded) -> None:
     """Audit the channel under this table's own counts, of some columns of S by X."""
     missing, size = encoded.origin.missing, len(encoded.origin.released)
-    after_missing(counts, missing)  # refuses missing values where they are an error
+    counts.after_missing(missing)  # refuses missing values where they are an error
     if missing == "drop":
         without = sum(
             amount

@@ -18,7 +18,7 @@ from lowlift.tables import Counts, ReadBack, Table, open_table, read_back
 from lowlift.tables.schema import NO_TABLE
 from lowlift.tables.staging import read_back_cells
 from lowlift.workflow.bounds import first_broken
-from lowlift.workflow.columns import after_missing, joint_of, per_column
+from lowlift.workflow.columns import joint_of, per_column
 
 #: A published table this unlikely under its release was not drawn from it.
 _UNLIKELY = 1e-9
@@ -215,7 +215,7 @@ def _open_published(path: Any, engine: str | None) -> Table:
 
 def _same_counts(every: Counts, encoded: Encoded) -> Check:
     origin, joint = encoded.origin, encoded.release.joint
-    counted = after_missing(every, origin.missing)
+    counted = every.after_missing(origin.missing)
     found = joint_of(counted, len(origin.sensitive))
     is_same = (
         found.s_labels == joint.s_labels

@@ -1,6 +1,5 @@
 """Count the columns of a schema in a table, and what follows from the counts."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,10 +7,10 @@ from typing import Any
 from lowlift._arguments import check_instance
 from lowlift._audit import Audit, audit
 from lowlift._channel import Channel
-from lowlift._joint import Joint, Label
+from lowlift._joint import Joint, Label, unwarned
 from lowlift._logs import logged
 from lowlift.criteria import Criterion, Population
-from lowlift.errors import InvalidInput, LowliftWarning
+from lowlift.errors import InvalidInput
 from lowlift.tables import Bins, Column, Counts, Origin, Schema, Table, open_table
 from lowlift.tables.classes import with_classes
 
@@ -79,36 +78,9 @@ def count(table: Table, asked: Schema, cells: Column | None = None) -> tuple[Joi
             f"a sensitive column must have values; {names} has none in any row. Name another "
             "column, or look at how the table was read."
         )
-    counts = after_missing(every, asked.missing)
+    counts = every.after_missing(asked.missing)
     origin = table.found(asked, sensitive, released, counts.rows)
     return joint_of(counts, len(sensitive)).with_table(origin), every
-
-
-def after_missing(counts: Counts, missing: str) -> Counts:
-    """Return counts that have missing values as values with those treated as `missing` says."""
-    if missing == "value":
-        return counts
-    pairs = list(zip(counts.symbols, counts.counts, strict=True))
-    kept = [(symbol, amount) for symbol, amount in pairs if None not in symbol]
-    rows = sum(amount for _, amount in kept)
-    dropped = counts.rows - rows
-    if missing == "error" and dropped:
-        names = ", ".join(repr(column.name) for column in counts.columns)
-        raise InvalidInput(
-            f"no value may be missing in {names}; {dropped} rows have one. "
-            "Count missing as a value, or drop those rows."
-        )
-    symbols, amounts = [symbol for symbol, _ in kept], [amount for _, amount in kept]
-    return Counts(counts.columns, symbols, amounts, rows, counts.dropped + dropped)
-
-
-def last_columns(counts: Counts, size: int) -> Counts:
-    """Return the counts of the last columns alone."""
-    sums: dict[tuple[Label, ...], int] = {}
-    for symbol, amount in zip(counts.symbols, counts.counts, strict=True):
-        sums[symbol[-size:]] = sums.get(symbol[-size:], 0) + amount
-    found = list(sums.values())
-    return Counts(counts.columns[-size:], list(sums), found, counts.rows, counts.dropped)
 
 
 def _found(table: Table, names: Sequence[str], bins: Mapping[str, Bins]) -> tuple[Column, ...]:
@@ -116,18 +88,16 @@ def _found(table: Table, names: Sequence[str], bins: Mapping[str, Bins]) -> tupl
 
 
 def joint_of(counts: Counts, n_sensitive: int) -> Joint:
-    """Return the joint of the counts; see `quiet_joint`."""
+    """Return the joint of the counts; one value of S only is nothing to warn of: lifts are 1."""
     if not counts.rows:
         raise InvalidInput("no rows are left to count: every one has a missing value.")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowliftWarning)
+    with unwarned():
         return counts.joint(n_sensitive)
 
 
 def quiet_joint(counts: Any, s_labels: Iterable[Any], x_labels: Iterable[Any]) -> Joint:
-    """Return a joint of counts; one value of S only is nothing to warn of here: lifts are 1."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowliftWarning)
+    """Return the joint of an array of counts; see `joint_of`."""
+    with unwarned():
         return Joint.from_counts(counts, s_labels, x_labels)
 
 

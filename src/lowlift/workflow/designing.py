@@ -96,7 +96,7 @@ def audit_table(
 
 
 def audit_counted(joint: Joint, spec: Origin, criterion: Criterion) -> TableAudit:
-    """Return the same from counts (see `count_table`)."""
+    """Return the verdict on publishing counted columns as they are; see `count_table`."""
     joint, channel = joint.with_table(spec), Channel.identity(joint)
     criterion = criterion_on(criterion, joint)
     return TableAudit(
@@ -133,7 +133,7 @@ def design_counted(
     is_monotone: bool = False,
     first: Callable[["Design"], object] | None = None,
 ) -> Design:
-    """Return the same from counts (see `count_table`).
+    """Return a release of columns that were counted (see `count_table`) under the criterion.
 
     `preferred` is the encoding when none is asked for, unless the release has too many values for
     it. With `is_monotone`, merging takes the best of tighter budgets too, as "auto" does, so that

@@ -12,6 +12,7 @@ from lowlift.estimation.groups import Counted, Total, group_estimate, marginal
 from lowlift.tables import Column, OutputColumn, Quantiles, Table, open_table, read_back
 from lowlift.tables.bins import as_bins_by_name
 from lowlift.tables.schema import COLUMNS, OF_CELLS, column_names
+from lowlift.tables.staging import check_published
 
 #: Groups to accept.
 _MOST_GROUPS = 100_000
@@ -160,9 +161,7 @@ def _columns(
 def _counted(
     table: Table, columns: Sequence[Column], means: Sequence[str], kinds: Mapping[str, str]
 ) -> list[Counted]:
-    for name in (*(column.name for column in columns), *means):
-        if name not in table.kinds:
-            raise InvalidInput(f"the published table must have the column {name!r}; it has not.")
+    check_published(table, (*(column.name for column in columns), *means))
     found = table.group_means(columns, means, _MOST_GROUPS)
     if len(found) > _MOST_GROUPS:
         raise InvalidInput(

@@ -1,14 +1,16 @@
 """Keys for draws that repeat: 32 random bytes in a file that only its owner can read."""
 
-import hashlib
-import hmac
 import os
 from pathlib import Path
 from typing import Any
 
+from lowlift._one_record import key_fault, key_text, subkey_of
+from lowlift._one_record.draws import KEY_SIZE
+from lowlift._release import Release
+from lowlift.encodings import published
 from lowlift.errors import InvalidInput
 
-KEY_SIZE = 32
+__all__ = ["KEY_SIZE", "check_key", "new_key", "read_key", "subkey_of", "subkey_text"]
 
 
 def new_key(path: str | os.PathLike[str]) -> Path:
@@ -49,17 +51,20 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
 
 def check_key(key: Any) -> None:
     """Refuse what is no key."""
-    if not isinstance(key, bytes) or len(key) != KEY_SIZE:
-        got = len(key) if isinstance(key, bytes) else type(key).__name__
-        raise InvalidInput(f"a key must be {KEY_SIZE} bytes; got {got}.", advice="key")
+    fault = key_fault(key)
+    if fault is not None:
+        raise InvalidInput(fault, advice="key")
 
 
-def subkey_of(key: bytes, fingerprint: str) -> bytes:
-    """Return the key of one release's draws: HMAC-SHA-256 of its fingerprint (and columns).
+def subkey_text(release: Release, key: bytes) -> str:
+    """Return what an exported program is given instead of the key: 40 hex digits of the subkey.
 
-    Examples
-    --------
-    >>> len(subkey_of(bytes(32), "ab" * 32))
-    32
+    Who has it can undo the draws of this release, and of no other.
+
+    Raises
+    ------
+    InvalidInput
+        When the key has another size, or the release was not designed on a table.
     """
-    return hmac.new(key, fingerprint.encode(), hashlib.sha256).digest()
+    check_key(key)
+    return key_text(subkey_of(key, published(release).key_scope))

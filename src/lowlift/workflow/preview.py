@@ -22,7 +22,7 @@ from lowlift.errors import InvalidInput
 from lowlift.tables import Column, Table, open_table
 from lowlift.tables.schema import COLUMNS, OF_CELLS
 from lowlift.workflow.designing import Design
-from lowlift.workflow.utility import published_for
+from lowlift.workflow.utility import published_for, row_within
 
 #: How a published value differs: drawn anew, so that it may be false; or coarser, and true.
 NEW, COARSER = "new", "coarser"
@@ -98,7 +98,7 @@ def preview(source: Any, made: Design, page: int = 0, *, engine: str | None = No
 
 
 def preview_table(table: Table, made: Design, page: int = 0) -> Preview:
-    """Return the same of an open table."""
+    """Return eight rows of an open table before and after; see `preview`."""
     encoded, origin = made.encoded, made.spec
     seed = _seed(made, page)
     is_rows = encoded.name in OF_CELLS
@@ -197,7 +197,7 @@ def _of_rows(
 
     if encoded.name == COLUMNS:  # one cell for a row, and in it a row of its own for each column
         first = drawn()
-        donors = [_within(x, x[first], rng) for _ in columns]
+        donors = [row_within(x, x[first], rng) for _ in columns]
     else:
         donors = [drawn()] * len(columns)
     values = [np.array([row[k] for row in rows], object) for k in columns]
@@ -210,13 +210,6 @@ def _of_rows(
         after.append(tuple(Value(text, "" if text == own else NEW) for own, text in pairs))
     shares = zip(encoded.names, same.mean(axis=1).tolist(), strict=True)
     return after, tuple(shares), float(same.all(axis=0).mean())
-
-
-def _within(x: Ints, cells: Ints, rng: np.random.Generator) -> Ints:
-    """Return for each cell a row of it."""
-    order, sizes = np.argsort(x, kind="stable"), np.bincount(x)
-    starts = np.cumsum(sizes) - sizes
-    return np.asarray(order[starts[cells] + rng.integers(0, sizes[cells])])
 
 
 def _of_symbols(x: Ints, encoded: Encoded, rng: np.random.Generator) -> list[tuple[Value, ...]]:

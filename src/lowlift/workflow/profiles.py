@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from lowlift._display import card, frame
+from lowlift._display import card, frame, text_table
 from lowlift._wording import counted, joined, percent
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ _LEGEND = (
     "share of S that the column explains by itself, and beyond all the others. More: lowlift "
     "explain columns"
 )
-#: Those that are read from the left.
-_TEXTS = frozenset({"column", "kind", "remarks"})
+#: The places of those that are read from the left.
+_TEXTS = [_HEAD.index(name) for name in ("column", "kind", "remarks")]
 
 
 @dataclass(frozen=True)
@@ -178,15 +178,7 @@ class TableProfile:
         return [*lines, _LEGEND]
 
     def __str__(self) -> str:
-        rows = [_HEAD, *self.cells()]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
-        table = (
-            "  ".join(
-                cell.ljust(width) if name in _TEXTS else cell.rjust(width)
-                for cell, width, name in zip(row, widths, _HEAD, strict=True)
-            ).rstrip()
-            for row in rows
-        )
+        table = text_table([_HEAD, *self.cells()], _TEXTS)
         return "\n".join((*self.lines(), "", *table, "", *self.notices()))
 
     def _repr_html_(self) -> str:

@@ -102,7 +102,7 @@ def profile_table(
     *,
     is_alone: bool = False,
 ) -> TableProfile:
-    """Do the same with an open table; all of its columns are held (`Table.hold`)."""
+    """Look at the columns of an open table, which are all held (`Table.hold`)."""
     _check_size(table, sensitive)
     return _Look(table, tuple(sensitive), bins or {}).profile(is_alone=is_alone)
 

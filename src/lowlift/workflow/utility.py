@@ -108,13 +108,15 @@ def published_for(channel: Channel, x: Ints, rows: Ints, seed: int = 0) -> tuple
     """
     target = np.array([channel.x_labels.index(label) for label in channel.y_labels])
     cells = target[draw(channel, x[rows], seed)]
-    order = np.argsort(x, kind="stable")
-    sizes = np.bincount(x, minlength=channel.n_x)
+    there = np.bincount(x, minlength=channel.n_x)[cells] > 0
+    return rows[there], row_within(x, cells[there], np.random.default_rng([seed, 1]))
+
+
+def row_within(x: Ints, cells: Ints, rng: np.random.Generator) -> Ints:
+    """Return for each of these cells a row that is in it; `x` has the cell of each row."""
+    order, sizes = np.argsort(x, kind="stable"), np.bincount(x)
     starts = np.cumsum(sizes) - sizes
-    there = sizes[cells] > 0
-    rows, cells = rows[there], cells[there]
-    places = np.random.default_rng([seed, 1]).integers(0, sizes[cells])
-    return rows, order[starts[cells] + places]
+    return np.asarray(order[starts[cells] + rng.integers(0, sizes[cells])])
 
 
 def _symbols(origin: Origin, cells: Column, table: Table) -> list[Column]:

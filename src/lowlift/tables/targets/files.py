@@ -64,7 +64,8 @@ class FileTarget(Writer):
         options = "FORMAT parquet"
         if self.format == "csv":
             packed = "gzip" if self.path.name.lower().endswith(".gz") else "none"
-            options = f"FORMAT csv, HEADER, COMPRESSION {packed}, DELIMITER '{self._delimiter()}'"
+            comma = "\t" if ".tsv" in self.path.suffixes else ","
+            options = f"FORMAT csv, HEADER, COMPRESSION {packed}, DELIMITER '{comma}'"
         else:
             query = self._exact(sandbox, query)
         sandbox.run(f"COPY ({DUCKDB.sql(query)}) TO {place} ({options}, USE_TMP_FILE false)")
@@ -91,9 +92,6 @@ class FileTarget(Writer):
                 )
         decimals = with_types(dict.fromkeys(types, "DECIMAL(38, 0)"))
         return exp.select(decimals).from_(query.subquery("p")) if types else query
-
-    def _delimiter(self) -> str:
-        return "\t" if ".tsv" in self.path.suffixes else ","
 
     @contextmanager
     def written(self) -> Iterator[Engine]:

@@ -114,7 +114,9 @@ class PostgresTarget:
 
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
-        return self._rows_here(plan, self.home) if self.home else self._rows_from_elsewhere(plan)
+        if self.home:
+            return self._rows_here(plan, self.home)
+        return self._load(self.engine.spool(plan), partial(load_spool, output=self.output))
 
     def _rows_here(self, plan: RowPlan, home: Postgres) -> list[int]:
         """Write inside the database: of a row, only its symbol and id leave it to be drawn."""
@@ -140,16 +142,11 @@ class PostgresTarget:
         sandbox = Sandbox([spool.path], self.place.description)
         try:
             counts = load_spool(sandbox, spool, self.output)
-            place = sandbox.folder / "drawn.csv"
-            target = DUCKDB.sql(exp.Literal.string(str(place)))
-            query = 'SELECT k0, y, row_number() OVER () FROM "rows"'
-            sandbox.run(f"COPY ({query}) TO {target} (FORMAT csv, HEADER)")
             self.session.execute(
                 "CREATE TEMPORARY TABLE drawn (r bigint, y bigint, o bigint) ON COMMIT DROP"
             )
-            with place.open("rb") as file:
-                blocks = iter(lambda: file.read(1 << 20), b"")
-                self.session.copy_in(exp.to_table("drawn"), "(FORMAT csv, HEADER)", blocks)
+            rows = 'SELECT k0, y, row_number() OVER () FROM "rows"'
+            self._send(sandbox, rows, exp.to_table("drawn"))
         finally:
             sandbox.close()
             spool.path.unlink()
@@ -202,10 +199,6 @@ class PostgresTarget:
         self._drop()
         self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {POSTGRES.sql(query)}")
 
-    def _rows_from_elsewhere(self, plan: RowPlan) -> list[int]:
-        """Load rows that another engine or database drew."""
-        return self._load(self.engine.spool(plan), partial(load_spool, output=self.output))
-
     def _load(self, spool: Spool, load: Callable[[Sandbox, Spool], Loaded]) -> Loaded:
         """Create the table from a spool, whose rows `load` makes known to a sandbox."""
         sandbox = Sandbox([spool.path], self.place.description)
@@ -213,17 +206,21 @@ class PostgresTarget:
             counts = load(sandbox, spool)
             query = published(sandbox, self.output, is_ordered=False)
             types = {n: _postgres_type(kind) for n, kind in types_of(sandbox, query).items()}
-            place = sandbox.folder / "rows.csv"
-            target = DUCKDB.sql(exp.Literal.string(str(place)))
-            sandbox.run(f"COPY ({DUCKDB.sql(query)}) TO {target} (FORMAT csv, HEADER)")
             self._create(types)
-            with place.open("rb") as file:
-                blocks = iter(lambda: file.read(1 << 20), b"")
-                self.session.copy_in(self.table, "(FORMAT csv, HEADER)", blocks)
+            self._send(sandbox, DUCKDB.sql(query), self.table)
         finally:
             sandbox.close()
             spool.path.unlink()
         return counts
+
+    def _send(self, sandbox: Sandbox, query: str, table: exp.Table) -> None:
+        """Load the rows of a query of DuckDB into a table."""
+        place = sandbox.folder / "rows.csv"
+        target = DUCKDB.sql(exp.Literal.string(str(place)))
+        sandbox.run(f"COPY ({query}) TO {target} (FORMAT csv, HEADER)")
+        with place.open("rb") as file:
+            blocks = iter(lambda: file.read(1 << 20), b"")
+            self.session.copy_in(table, "(FORMAT csv, HEADER)", blocks)
 
     @contextmanager
     def written(self) -> Iterator[Engine]:

@@ -56,14 +56,12 @@ class SparkTarget:
         """
         rows = list(chunks(counts, seed))
         with refusing(self.about):
-            files = max(1, sum(counts) // _ROWS_PER_FILE, self._cores())
+            cores = int(self.session.sparkContext.defaultParallelism)
+            files = max(1, sum(counts) // _ROWS_PER_FILE, cores)
             frame = self.session.createDataFrame(rows, "y array<int>, n array<int>")
             table = self.engine.view(frame.repartition(min(files, max(len(rows), 1))))
             self._write(self.engine.query(_shuffled(table, seed)), ordered=False)
         progress(sum(counts), sum(counts))
-
-    def _cores(self) -> int:
-        return int(self.session.sparkContext.defaultParallelism)
 
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""

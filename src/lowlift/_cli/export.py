@@ -1,0 +1,89 @@
+"""``lowlift export``: a release as a program for another runtime."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lowlift._cli import options as o
+from lowlift._cli import output
+
+
+@dataclass(frozen=True)
+class Sql:
+    """What an export to SQL is asked for."""
+
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="duckdb (default), postgres, spark, bigquery, snowflake, redshift or trino.",
+        ),
+    ] = None
+    table: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="The table that it reads, e.g. hr.people.")
+    ] = None
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="COLUMN", help="Draw by this column and a key, e.g. --id pid."
+        ),
+    ] = None
+    key_table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Read the subkey from the column subkey of this table of one row, e.g. hr.secret.",
+        ),
+    ] = None
+    view: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Make a view of this name, e.g. hr.safe.")
+    ] = None
+    unseen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="error|suppress",
+            help="Values that the design did not have: refuse (default), or leave such rows out.",
+        ),
+    ] = None
+
+
+@o.grouped
+def export(
+    *,
+    release: o.ReleaseFile,
+    to: Annotated[str, typer.Option(metavar="TARGET", help="sql, javascript or python.")],
+    sql: Sql,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="e.g. safe.sql; without it: printed."),
+    ] = None,
+    force: o.Force = False,
+) -> None:
+    """Write a release as a program that draws what apply draws, where lowlift is not installed.
+
+    No key is in it: the program is given what lowlift key subkey prints.
+    """
+    from lowlift import export as run
+    from lowlift._release import Release
+
+    given = {
+        "dialect": sql.dialect,
+        "table": sql.table,
+        "id": sql.id_column,
+        "key_table": sql.key_table,
+        "view": sql.view,
+        "unseen": sql.unseen,
+    }
+    made = run(Release.from_json(release), to, **given)
+    paths = None if out is None else made.write(out, force=force)
+    written = None if paths is None else list(map(str, paths))
+
+    def screen() -> None:
+        if written is None:
+            typer.echo("\n".join(made.files.values()), nl=False)
+        else:
+            typer.echo(f"Wrote {', '.join(written)}.")
+
+    output.show(lambda: {"files": dict(made.files), "written": written}, screen)

@@ -1,0 +1,298 @@
+"""One SELECT that draws a release: symbols, digests, look-up tables and refusals inside.
+
+It is built from the parts by which `apply` draws (`lowlift.tables.row_plans`), so that both draw
+the same. The look-up tables are three lists of values: the symbols (their number and texts), the
+slots that a uniform number chooses from, and the outputs (what is published).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from lowlift._exports.dialects import StatementDialect
+from lowlift.encodings import Encoded
+from lowlift.tables.columns import Column
+from lowlift.tables.dialects import Expression, number
+from lowlift.tables.draws import Draw
+from lowlift.tables.layouts import lookup
+from lowlift.tables.queries import named, symbol
+from lowlift.tables.row_plans import RowPlan
+
+#: Hex digits of the subkey that a statement is given; see `lowlift.tables.alias.key_text`.
+_KEY_DIGITS = 40
+_HEX = "0123456789abcdef"
+_NULL = "null"
+_UNSEEN = (
+    "every value must have been seen at design; a row has one that was not. Design again on this "
+    "table, or suppress such rows."
+)
+_MISSING = (
+    "every value must be present; a row lacks one, and missing values were errors at design. "
+    "Remove such rows."
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a statement draws, and from what.
+
+    Parameters
+    ----------
+    encoded
+        The release.
+    dialect
+        The warehouse.
+    table
+        The table that is read.
+    id
+        The column that is hashed; None for a release that draws nothing.
+    key
+        Where the subkey is read from.
+    unseen
+        "error" or "suppress": what becomes of rows whose values the design did not have.
+    keep
+        Columns that are carried along as they are.
+    """
+
+    encoded: Encoded
+    dialect: StatementDialect
+    table: Expression
+    id: str | None
+    key: Expression
+    unseen: str = "error"
+    keep: tuple[str, ...] = field(default=())
+
+    def select(self) -> exp.Select:
+        """Return the statement: a row for each row of the table, in random order."""
+        y, order = named("y", "r"), named("o", "r")
+        outputs = [
+            exp.cast(named(f"o{k}", "o"), self.dialect.types[column.kind]).as_(
+                column.name, quoted=True
+            )
+            for k, column in enumerate(self.encoded.columns)
+        ]
+        kept = [named(f"k{k}", "r").as_(n, quoted=True) for k, n in enumerate(self.keep)]
+        query = (
+            exp.select(*outputs, *kept)
+            .from_(self._drawn().subquery("r"))
+            .join(_named_as("lowlift_outputs", "o"), on=named("y", "o").eq(y), join_type="left")
+        )
+        if self.unseen == "suppress":
+            query = query.where(exp.Not(this=y.copy().is_(exp.null())))
+        else:
+            query = query.where(self._or_fail(y.copy().is_(exp.null()), _UNSEEN, order.copy()))
+        if self.id is not None:
+            query = query.join(_named_as("lowlift_checked", "c"), join_type="cross").where(
+                named("is_right", "c").eq(number(1))
+            )
+        return self._with_tables(query.order_by(order))
+
+    def _with_tables(self, query: exp.Select) -> exp.Select:
+        parts = [
+            ("lowlift_symbols", self._symbols()),
+            ("lowlift_slots", self._slots()[0]),
+            ("lowlift_outputs", self._outputs()),
+            ("lowlift_rows", self._rows()),
+        ]
+        if self.id is not None:
+            key = exp.select(exp.cast(self.key.copy(), "text").as_("key", quoted=True))
+            parts += [("lowlift_key", key), ("lowlift_checked", self._checked())]
+        for name, part in parts:
+            query = query.with_(exp.to_identifier(name, quoted=True), as_=part, copy=False)
+        return query
+
+    def _drawn(self) -> exp.Select:
+        """Return y, k0, k1, ... and the order o of each row."""
+        alias = (
+            exp.select(
+                *(named(f"c{k}", "s") for k in range(self._width)),
+                *(named(name, "l") for name in self._slots()[1]),
+            )
+            .from_(_named_as("lowlift_symbols", "s"))
+            .join(_named_as("lowlift_slots", "l"), on=named("x", "s").eq(named("x", "l")))
+        )
+        rows = exp.to_table("lowlift_rows")
+        rows.this.set("quoted", True)
+        if self.id is None:
+            return self._looked_up(rows, alias)
+        plan = RowPlan(
+            columns=tuple(Column(f"c{k}", "text") for k in range(self._width)),
+            alias=lookup(self.encoded.channel, self.encoded.release.draws)[1],
+            bits=lookup(self.encoded.channel, self.encoded.release.draws)[2],
+            key="",
+            null=_NULL,
+            id="t",
+            keep=tuple(f"k{k}" for k in range(len(self.keep))),
+            order="shuffled",
+        )
+        key = exp.select(named("key")).from_(_named_as("lowlift_key", "k")).subquery()
+        query = plan.query(rows, alias.subquery(), self.dialect, key)
+        for place in query.find_all(exp.Placeholder):
+            place.replace(exp.Literal.string(_NULL))
+        return query
+
+    def _looked_up(self, rows: Expression, alias: exp.Select) -> exp.Select:
+        """Return the same for a release that draws nothing: its order is random, its y is not."""
+        matches = [named(f"c{k}", "u").eq(named(f"c{k}", "a")) for k in range(self._width)]
+        kept = (named(f"k{k}", "u") for k in range(len(self.keep)))
+        return (
+            exp.select(named("first", "a").as_("y", quoted=True), *kept)
+            .select(exp.Rand().as_("o", quoted=True))
+            .from_(exp.alias_(rows, "u", table=True))
+            .join(
+                exp.alias_(alias.subquery(), "a", table=True),
+                on=exp.and_(*matches),
+                join_type="left",
+            )
+        )
+
+    @property
+    def _width(self) -> int:
+        return len(self.encoded.origin.released)
+
+    def _rows(self) -> exp.Select:
+        """Return what each row is drawn by: its symbols c0, c1, ..., its id t, what is kept."""
+        symbols = [self._symbol(column) for column in self.encoded.origin.released]
+        inner = exp.select(*(one.as_(f"c{k}", quoted=True) for k, one in enumerate(symbols)))
+        if self.id is not None:
+            inner = inner.select(exp.cast(named(self.id), "text").as_("t", quoted=True))
+        inner = inner.select(*(named(n).as_(f"k{k}", quoted=True) for k, n in enumerate(self.keep)))
+        inner = inner.from_(self.table.copy())
+        texts = [_marked(named(f"c{k}")).as_(f"c{k}", quoted=True) for k in range(self._width)]
+        more = ["t"] * (self.id is not None) + [f"k{k}" for k in range(len(self.keep))]
+        query = exp.select(*texts, *map(named, more)).from_(inner.subquery("v"))
+        missing = exp.or_(*(named(f"c{k}").is_(exp.null()) for k in range(self._width)))
+        if self.encoded.origin.missing == "drop":
+            return query.where(exp.Not(this=exp.paren(missing)))
+        if self.encoded.origin.missing == "error":
+            first = exp.Coalesce(this=named("c0"), expressions=[exp.Literal.string("")])
+            return query.where(self._or_fail(missing, _MISSING, first))
+        return query
+
+    def _symbol(self, column: Column) -> Expression:
+        """Return a symbol as text; not every warehouse casts booleans, or has UUIDs."""
+        if column.kind == "boolean":
+            value = named(column.name)
+            case = exp.case().when(value, exp.Literal.string("true"))
+            return case.when(exp.Not(this=value.copy()), exp.Literal.string("false"))
+        found = symbol(column, self.dialect)
+        return exp.Lower(this=found) if column.kind == "uuid" else found
+
+    def _or_fail(self, wrong: Expression, message: str, row: Expression) -> Expression:
+        """Return a condition that is true, or raises where something is wrong.
+
+        Some warehouses compute constants before they read a row, so nothing of the row's text is
+        added to the message.
+        """
+        nothing = exp.Substring(this=exp.cast(row, "text"), start=number(1), length=number(0))
+        text = self.dialect.concat(exp.Literal.string(message), nothing)
+        return exp.paren(exp.case().when(wrong, self.dialect.fail(text)).else_(number(1))).eq(
+            number(1)
+        )
+
+    def _checked(self) -> exp.Select:
+        """Return is_right = 1, or raise for ids or a subkey that are not what they must be."""
+        identity = exp.cast(named(self.id or ""), "text")
+        counted = exp.select(
+            exp.Count(this=exp.Star()).as_("n", quoted=True),
+            exp.Count(this=identity).as_("present", quoted=True),
+            exp.Count(this=exp.Distinct(expressions=[self.dialect.text(named(self.id or ""))])).as_(
+                "different", quoted=True
+            ),
+        ).from_(self.table.copy())
+        n, present, different = (named(name, "i") for name in ("n", "present", "different"))
+        key = named("key", "k")
+        size = exp.Coalesce(this=exp.Length(this=key), expressions=[number(0)])
+        rest = exp.Anonymous(
+            this="TRANSLATE",
+            expressions=[key.copy(), exp.Literal.string(_HEX), exp.Literal.string("")],
+        )
+        case = (
+            exp.case()
+            .when(
+                exp.or_(
+                    size.copy().neq(number(_KEY_DIGITS)),
+                    exp.Length(this=rest).neq(number(0)),
+                ),
+                self._told(
+                    f"a subkey must be {_KEY_DIGITS} hexadecimal digits; got ",
+                    size,
+                    " characters. Print it with lowlift key subkey.",
+                ),
+            )
+            .when(
+                exp.or_(present < n, different < present.copy()),
+                self._told(
+                    "ids must be present and different; the id column has ",
+                    n.copy() - present.copy(),
+                    " missing and ",
+                    present.copy() - different.copy(),
+                    " repeated ones in ",
+                    n.copy(),
+                    " rows. Use a column that has neither.",
+                ),
+            )
+            .else_(number(1))
+        )
+        return (
+            exp.select(case.as_("is_right", quoted=True))
+            .from_(counted.subquery("i"))
+            .join(_named_as("lowlift_key", "k"), join_type="cross")
+        )
+
+    def _told(self, *parts: str | Expression) -> Expression:
+        """Return an error of texts and numbers."""
+        return self.dialect.fail(
+            self.dialect.concat(
+                *(
+                    exp.Literal.string(part) if isinstance(part, str) else exp.cast(part, "text")
+                    for part in parts
+                )
+            )
+        )
+
+    def _symbols(self) -> exp.Select:
+        """Return the symbols of the channel: x, c0, c1, ..."""
+        channel, labels = self.encoded.channel, self.encoded.release.joint.x_labels
+        texts = Draw(self.encoded.origin.released, channel, labels).texts()
+        rows = [
+            (x, *(_NULL if text is None else f"[{text}]" for text in row))
+            for x, row in enumerate(texts)
+        ]
+        return _values(["x", *(f"c{k}" for k in range(self._width))], rows)
+
+    def _slots(self) -> tuple[exp.Select, list[str]]:
+        """Return the table of slots with the symbol of each, and its other columns' names."""
+        symbols, columns, _ = lookup(self.encoded.channel, self.encoded.release.draws)
+        names = list(columns)
+        rows = zip(symbols.tolist(), *(columns[name].tolist() for name in names), strict=True)
+        return _values(["x", *names], rows), names
+
+    def _outputs(self) -> exp.Select:
+        """Return what is published for each output: y, o0, o1, ..., as texts."""
+        columns = self.encoded.columns
+        texts = zip(*(column.texts for column in columns), strict=True)
+        rows = [(y, *row) for y, row in enumerate(texts)]
+        return _values(["y", *(f"o{k}" for k in range(len(columns)))], rows)
+
+
+def _named_as(name: str, alias: str) -> Expression:
+    table = exp.Table(this=exp.to_identifier(name, quoted=True))
+    return exp.alias_(table, alias, table=True)
+
+
+def _marked(text: Expression) -> Expression:
+    """Return a symbol's text so that no text looks like a missing value, and blanks count."""
+    joined = exp.DPipe(
+        this=exp.DPipe(this=exp.Literal.string("["), expression=text),
+        expression=exp.Literal.string("]"),
+    )
+    return exp.Coalesce(this=joined, expressions=[exp.Literal.string(_NULL)])
+
+
+def _values(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> exp.Select:
+    """Return a list of values as a table."""
+    listed = exp.values([tuple(row) for row in rows], alias="listed", columns=names)
+    return exp.select(*map(named, names)).from_(listed)
