@@ -1,16 +1,15 @@
 """Check a release without lowlift: one file, the standard library, exact arithmetic.
 
-    python check.py release.json [--codebook FILE] [--receipt FILE] [--table FILE] [--source FILE]
-                                 [--distances FILE]
+    python check.py RELEASE [--codebook F] [--receipt F] [--table F] [--source F] [--distances F]
 
-It decides for every published y whether the bound holds, from whole numbers and enclosures of
-e**budget by Taylor sums. The other files must belong to the release. With the distances (a table in
-JSON) of a mechanism of least distortion, its lower bound on the distance is checked too. Exit code
-0: all of it holds. 1: something does not. 2: a file cannot be read, or cannot be decided here.
+It decides, in whole numbers and enclosures of e**budget by Taylor sums, whether the bound holds for
+every published y; whether the other files are of this release; and, where its proof is the dual of
+a linear program, the bound on utility. Exit code 0: all holds. 1: not so. 2: not decided here.
 """
 
 import argparse
 import csv
+import functools
 import hashlib
 import json
 import math
@@ -19,17 +18,41 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+SIDES = ["lower", "upper"]
+PARAMETERS = {"LIP": ["epsilon"], "LDP": ["epsilon"], "MaxLift": ["upper"], "ALIP": SIDES}
+PARAMETERS |= {"L1Lift": SIDES, "Chi2Lift": SIDES, "AlphaLift": ["alpha", *SIDES]}
+PARAMETERS |= {"AtMost": ["beliefs", "factor", "share"]}
+
 
 class Refused(Exception):
     """Something does not hold; any other exception: undecided."""
 
 
 def require(condition, what):
-    """Refuse unless a condition is true."""
     if not condition:
         raise Refused(what)
 
 
+def whole(*values):
+    return all(type(value) is int and value >= 0 for value in values)
+
+
+def frozen(label, depth=8):  # 1, 1.0 and true are one label, not three
+    return tuple(frozen(p, depth - 1) for p in label) if depth and type(label) is list else label
+
+
+def read(path):
+    """Return a JSON file; not one with a name twice in an object, NaN or infinity."""
+
+    def once(pairs):
+        require(len(dict(pairs)) == len(pairs), "a name must stand once in an object")
+        return dict(pairs)
+
+    found = json.loads(Path(path).read_text("utf-8"), object_pairs_hook=once)
+    return json.loads(json.dumps(found, allow_nan=False))  # a ValueError for the latter
+
+
+@functools.cache
 def exp_between(x, bits):
     """Return fractions below and above e**x for a fraction x >= 0."""
     halvings = math.ceil(x).bit_length() + 1  # of x, down to 1/2 or less
@@ -37,8 +60,7 @@ def exp_between(x, bits):
     ends = []
     for up in (0, 1):
         t = (x.numerator * one // (x.denominator << halvings)) + up
-        term = total = one
-        k = 0
+        term, total, k = one, one, 0
         while term > up:  # rounded up, a term stays at 1
             k += 1
             term = term * t // (one * k) + up
@@ -54,245 +76,223 @@ def is_at_most_exp(q, budget, minus=0, power=1):
     """Decide ``q <= (e**budget - minus)**power`` for q, budget >= 0; no after 2**14 bits."""
     if q <= (1 - minus) ** power or budget >= q.numerator.bit_length() + 2:  # e**b - 1 > 2**(b-1)
         return True
-    bits = 64
-    while budget > 0 and bits <= 1 << 14:
+    for bits in (64, 256, 1024, 4096, 16384):
         low, high = exp_between(budget, bits)
         if q <= (low - minus) ** power or q > (high - minus) ** power:
             return q <= (low - minus) ** power
-        bits *= 2
     return False
-
-
-def parameter(criterion, name):
-    """Return a parameter exactly; None for infinity."""
-    value = criterion.get(name)
-    if value == "inf":
-        return None
-    require(type(value) in (int, float) and 0 <= value < math.inf, f"{name} must be 0 or more")
-    return Fraction(value)
 
 
 def budget_of_factor(factor):
     """Return the largest float b with ``e**b <= factor``, as a fraction."""
-    b = math.log(factor) * (1 + 2.0**-50)
-    while b > 0 and exp_between(Fraction(b), 256)[1] > factor:
-        b = math.nextafter(b, 0.0)
-    return Fraction(max(b, 0.0))
+    low, high = 0.0, 1.0 + math.log(factor)
+    while low < (mid := (low + high) / 2) < high:
+        low, high = (mid, high) if exp_between(Fraction(mid), 256)[1] <= factor else (low, mid)
+    return Fraction(low)
 
 
-def sides_of(criterion):
-    """Return the budgets of the lower and the upper side in nats; None for no bound."""
-    name = criterion.get("name")
-    if name in ("LIP", "LDP"):
-        return (parameter(criterion, "epsilon"),) * 2
-    if name == "MaxLift":
-        return None, parameter(criterion, "upper")
-    if name == "AtMost":
-        require(criterion.get("share", 1) == 1, "only the whole budgets are checked here")
-        if parameter(criterion, "factor") is None:
-            return None, None
-        return (budget_of_factor(Fraction(repr(criterion["factor"]))),) * 2
-    if name not in ("ALIP", "L1Lift", "Chi2Lift", "AlphaLift"):
-        raise ValueError(f"the criterion {name!r} is not one that this program knows")
-    return parameter(criterion, "lower"), parameter(criterion, "upper")
+class Criterion:
+    """A criterion with its budgets in nats; a side without a bound is None."""
+
+    def __init__(self, saved, s_labels):
+        self.name, self.beliefs, numbers = saved["name"], {}, {}
+        if self.name not in PARAMETERS:
+            raise ValueError(f"the criterion {self.name!r} is not one that this program knows")
+        require({*saved} == {"name", *PARAMETERS[self.name]}, "a criterion has other parameters")
+        for key in {*saved} - {"name", "beliefs"}:
+            value, least = saved[key], int(key in ("alpha", "factor"))
+            fits = value == "inf" or (type(value) in (int, float) and value >= least)
+            require(fits, f"{key} must be a number, {least} or more")
+            numbers[key] = None if value == "inf" else Fraction(float(value))
+        self.lower, self.upper = (numbers.get(side, numbers.get("epsilon")) for side in SIDES)
+        self.alpha = numbers.get("alpha")
+        if (self.alpha or 1) not in range(1, 10_001) or numbers.get("share", 1) != 1:
+            raise ValueError("alpha must be whole, up to 10,000, and share 1, to be decided here")
+        if self.name == "AtMost":
+            factor = None if saved["factor"] == "inf" else Fraction(repr(saved["factor"]))
+            self.lower = self.upper = factor and budget_of_factor(factor)
+            place = {json.dumps(label): s for s, label in enumerate(s_labels)}
+            # A value that is not written as one of S is a KeyError: that cannot be decided.
+            pairs = [(place[json.dumps(b["value"])], repr(b["at_most"])) for b in saved["beliefs"]]
+            self.beliefs = {s: Fraction(bound) for s, bound in pairs}
+            fits = all(0 < b <= 1 for b in self.beliefs.values())
+            require(fits and 0 < len(self.beliefs) == len(pairs), "beliefs must be probabilities")
+
+    def is_within(self, lifts, prior, budget):
+        """Decide one side from lifts (or their inverses) and P(s)."""
+        if budget is None or {*lifts} == {1}:
+            return True
+        if self.name in ("L1Lift", "Chi2Lift"):
+            order = 1 if self.name == "L1Lift" else 2
+            deviation = sum(p * abs(v - 1) ** order for p, v in zip(prior, lifts))
+            return is_at_most_exp(deviation, budget, 1, order)
+        if self.alpha is None:
+            return is_at_most_exp(max(lifts), budget)
+        powers = sum(p * v**self.alpha.numerator for p, v in zip(prior, lifts))
+        return (budget > 0 or self.alpha == 1) and is_at_most_exp(powers, self.alpha * budget)
+
+    def allows(self, lifts, prior):
+        low, high = min(lifts), max(lifts)
+        if self.name == "LDP":  # P(y|s) / P(y|t) is l(s) / l(t)
+            return self.upper is None or (low > 0 and is_at_most_exp(high / low, self.upper))
+        below = self.is_within([1 / v for v in lifts if v], prior, self.lower)
+        below = below and (low > 0 or self.lower is None)
+        is_believed = all(lifts[s] * prior[s] <= bound for s, bound in self.beliefs.items())
+        return below and is_believed and self.is_within(lifts, prior, self.upper)
 
 
-def is_within(name, alpha, lifts, prior, budget):
-    """Decide one side of a criterion from lifts (or their inverses) and P(s)."""
-    if budget is None or set(lifts) == {1}:
-        return True
-    if name in ("L1Lift", "Chi2Lift"):
-        order = 1 if name == "L1Lift" else 2
-        deviation = sum(p * abs(v - 1) ** order for p, v in zip(prior, lifts))
-        return is_at_most_exp(deviation, budget, 1, order)
-    if alpha is None:
-        return is_at_most_exp(max(lifts), budget)
-    if not 1 <= alpha <= 10_000 or alpha.denominator > 1:
-        raise ValueError("alpha-lift is checked for whole alpha from 1 to 10,000")
-    powers = sum(p * v**alpha.numerator for p, v in zip(prior, lifts))
-    return (budget > 0 or alpha == 1) and is_at_most_exp(powers, alpha * budget)
+class Release:
+    """A release, whose parts are numbers that fit together."""
 
+    def __init__(self, saved):
+        is_known = saved["version"] in (1, 2) and whole(saved["version"])
+        require(is_known and saved["format"] == "lowlift-release", "it must be a release")
+        self.saved, joint, channel = saved, saved["joint"], saved["channel"]
+        rows = joint["counts"] if "counts" in joint else joint["p_sx"]
+        self.labels, self.atoms, d = joint["x_labels"], channel["atoms"], channel["denominator"]
+        values = [value for row in rows for value in row]
+        is_law = {*map(type, values)} <= {int, float} and abs(math.fsum(values) - 1) <= 1e-9
+        fits = whole(*values) if "counts" in joint else is_law and min(values) >= 0
+        require(fits, "P(s, x) must be counts, or probabilities that sum to 1")
+        fits = len(joint) == len(channel) == 3 and {len(row) for row in rows} == {len(self.labels)}
+        require(fits and all(map(any, (*rows, *zip(*rows)))), "each value of S and X must occur")
+        names = joint["s_labels"], self.labels, channel["y_labels"]
+        sizes = [len(rows), len(rows[0]), len(self.atoms)]
+        fits = [len({*map(frozen, part)}) for part in names] == [*map(len, names)] == sizes
+        require(fits, "each value of S, X and Y must have a label of its own")
+        scale = max(Fraction(value).denominator for value in values)  # a power of two
+        self.joint = [[int(Fraction(value) * scale) for value in row] for row in rows]
+        self.total, self.sizes = sum(map(sum, self.joint)), [*map(sum, zip(*self.joint))]
+        self.prior, sums = [Fraction(sum(row), self.total) for row in self.joint], {}
+        for members, weights in self.atoms:
+            fits = whole(*members, *weights) and 0 < len({*members}) == len(members) == len(weights)
+            require(fits and min(weights) > 0 and max(members) < sizes[1], "an output is none")
+            for x, weight in zip(members, weights):
+                sums[x] = sums.get(x, 0) + weight
+        fits = whole(d) and d.bit_count() == 1 and d <= 2**48 and [*sums.values()] == [d] * sizes[1]
+        require(fits, "P(y|x) must sum to 1 over y for every x, in parts of a power of two")
+        self.is_sample = saved["criterion"]["name"] == "Population"
+        inside = saved["criterion"]["criterion"] if self.is_sample else saved["criterion"]
+        self.criterion = Criterion(inside, joint["s_labels"])
 
-def test_of(criterion, s_labels):
-    """Return what decides an output: lifts and P(s) in, a verdict out."""
-    name, (lower, upper) = criterion.get("name"), sides_of(criterion)
-    place = {json.dumps(label): s for s, label in enumerate(s_labels)}
-    # A value that is not written as one of S is a KeyError: it cannot be decided.
-    beliefs = [(place[json.dumps(each["value"])], Fraction(repr(each["at_most"])))
-               for each in criterion.get("beliefs", ())]  # fmt: skip
-    alpha = parameter(criterion, "alpha") if name == "AlphaLift" else None
+    def check_bound(self, _):
+        """Refuse an output that breaks the bound."""
+        saved, d = self.saved, self.saved["channel"]["denominator"]
+        for y, atom in enumerate(self.atoms):
+            masses = [sum(row[x] * w for x, w in zip(*atom)) for row in self.joint]
+            lifts = [Fraction(mass, sum(masses)) / p for mass, p in zip(masses, self.prior)]
+            require(self.criterion.allows(lifts, self.prior), f"output {y} breaks the bound")
+        require(saved["audit"]["is_satisfied"] is True, "the release says that the bound fails")
+        left = {(x, y): 2**60 // d * w for y, a in enumerate(self.atoms) for x, w in zip(*a)}
+        for x, pieces in enumerate(saved["draws"]["pieces"] if "draws" in saved else ()):
+            for (start, y), (end, _) in zip(pieces, [*pieces[1:], (2**60, 0)]):
+                require(whole(start, y) and start < end, "the pieces of a draw must ascend")
+                left[x, y] = left.get((x, y), 0) - (end - start)
+        require("draws" not in saved or not any(left.values()), "a key must draw by the channel")
+        if saved["version"] == 1 and (saved["table"] or {}).get("encoding") == "values":
+            raise ValueError("the file holds another channel than the one that is published")
+        if self.is_sample:
+            raise ValueError("the bound holds for the table; the population's is not decided here")
+        return f"the bound holds in all {len(self.atoms)} outputs: {json.dumps(saved['criterion'])}"
 
-    def holds(lifts, prior):
-        if name == "LDP" and upper is not None:  # P(y|s) / P(y|t) is l(s) / l(t)
-            return min(lifts) > 0 and is_at_most_exp(max(lifts) / min(lifts), upper)
-        if lower is not None:
-            inverses = [1 / v for v in lifts if v]
-            if len(inverses) < len(lifts) or not is_within(name, alpha, inverses, prior, lower):
-                return False
-        above = is_within(name, alpha, lifts, prior, upper)
-        return above and all(lifts[s] * prior[s] <= bound for s, bound in beliefs)
+    def check_codebook(self, given):
+        """Refuse a codebook of another release."""
+        book, encoding = read(given.codebook), self.saved["table"]["encoding"]
+        found = [book[name] for name in ("format", "criterion", "encoding", "x_labels")]
+        cells = encoding in ("rows", "columns")  # which have no channel in the codebook
+        same = ["lowlift-codebook", self.saved["criterion"], encoding, self.labels * (not cells)]
+        require(json.dumps(found) == json.dumps(same), "the codebook is of another release")
+        for out, atom in () if cells else zip(book["outputs"], self.atoms, strict=True):
+            same = json.dumps([out["members"], out.get("weights", atom[1])]) == json.dumps(atom)
+            require(same, "the codebook has another channel")
+            masses = [self.sizes[x] * w for x, w in zip(*atom)]
+            for value, mass in zip(out["p_x_given_y"], masses, strict=True):
+                low, high = value if type(value) is list else (value - 1e-12, value + 1e-12)
+                require(low - 1e-15 <= mass / sum(masses) <= high + 1e-15, "P(x|y) is another")
+        return "the codebook is of this release"
 
-    return holds
+    def check_table(self, given):
+        """Refuse a table with other columns than the codebook's, or a row that is no output."""
+        book, kept = read(given.codebook), read(given.receipt)["kept"] if given.receipt else []
+        if not given.table.lower().endswith(".csv") or not book["outputs"]:
+            raise ValueError("rows are looked at in CSV files alone, and not where cells are drawn")
+        with Path(given.table).open(newline="", encoding="utf-8") as file:
+            head, *rows = (row or [""] for row in csv.reader(file))
+        names = [column["name"] for column in book["columns"]]
+        require(sorted(head) == sorted(names + kept), "the table has other columns")
+        texts = [["" if t is None else t for t in column["texts"]] for column in book["columns"]]
+        known, places = {*zip(*texts, strict=True)}, [head.index(name) for name in names]
+        fits = all(len(row) == len(head) and tuple(row[k] for k in places) in known for row in rows)
+        require(fits and len(texts[0]) == len(self.atoms), "a row is no output of the release")
+        return f"each of {len(rows):,} rows is an output of the release"
 
+    def check_receipt(self, given):
+        """Refuse a receipt of another release, and files that are not the ones it names."""
+        receipt, channel, origin = read(given.receipt), self.saved["channel"], self.saved["table"]
+        parts = {"x_labels": self.labels}
+        parts |= {name: channel[name] for name in ("y_labels", "denominator", "atoms")}
+        parts |= {name: self.saved[name] for name in ("draws", "refines") if name in self.saved}
+        digest = hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest()
+        same = receipt["format"] == "lowlift-receipt" and receipt["release"] == digest
+        require(same, "the receipt is of another release")
+        require(receipt["checked_on_this_table"] is True, "the bound was not checked on the table")
+        for path, name in ((given.table, "output_sha256"), (given.source, "source_sha256")):
+            digest = path and hashlib.sha256(Path(path).read_bytes()).hexdigest()
+            require(not path or digest == receipt[name], f"{path} is not the receipt's file")
+        outside = receipt["outside_the_guarantee"] + receipt["kept"]
+        if (receipt["source_sha256"], receipt["rows_in"]) != (origin["sha256"], origin["rows"]):
+            outside.append("published from another table than it was designed on")
+        if outside or receipt["draws"] not in ("fresh", "keyed"):
+            raise ValueError(f"not decided here: {', '.join([*outside, receipt['draws']])}")
+        return "the receipt is of this release" + " and of this table" * bool(given.table)
 
-def whole(*values):
-    """Tell whether values are whole numbers, 0 or more."""
-    return all(type(value) is int and value >= 0 for value in values)
-
-
-def read(path):
-    """Return a JSON file; a name twice in one object is refused, NaN is no number of it."""
-
-    def once(pairs):
-        require(len(dict(pairs)) == len(pairs), "a name stands twice in one object")
-        return dict(pairs)
-
-    return json.loads(Path(path).read_text("utf-8"), object_pairs_hook=once)
-
-
-def joint_of(saved):
-    """Return P(s, x) up to one factor, exactly, a row for each s."""
-    rows = saved["counts"] if "counts" in saved else saved["p_sx"]
-    values = [value for row in rows for value in row]
-    is_real = all(type(v) in (int, float) and 0 <= v < math.inf for v in values)
-    require(whole(*values) or ("p_sx" in saved and is_real), "P(s, x) must be 0 or more")
-    require(len(rows) == len(saved["s_labels"]) > 0, "each row of P(s, x) must have a label")
-    require(all(len(row) == len(saved["x_labels"]) for row in rows), "so must each column")
-    require(all(map(any, rows)) and all(map(any, zip(*rows))), "each value must occur")
-    return [[Fraction(value) for value in row] for row in rows]
-
-
-def check_bound(release):
-    """Refuse a release that has no channel, or an output that breaks the bound."""
-    is_known = release["format"] == "lowlift-release" and release["version"] in (1, 2)
-    require(is_known, "the file must be a release of version 1 or 2")
-    joint, channel, criterion = joint_of(release["joint"]), release["channel"], release["criterion"]
-    denominator, labels = channel["denominator"], list(map(json.dumps, channel["y_labels"]))
-    require(whole(denominator), "the denominator must be a whole number")
-    require(len(channel["atoms"]) == len(labels) == len(set(labels)), "each output has one label")
-    is_sample = criterion.get("name") == "Population"
-    inside = criterion["criterion"] if is_sample else criterion
-    holds, total = test_of(inside, release["joint"]["s_labels"]), sum(map(sum, joint))
-    prior, sums = [sum(row) / total for row in joint], [0] * len(joint[0])
-    for y, (members, weights) in enumerate(channel["atoms"]):
-        fits = whole(*members, *weights) and 0 < len(set(members)) == len(members) == len(weights)
-        require(fits and min(weights) > 0 and max(members) < len(sums), f"output {y} is no output")
-        for x, weight in zip(members, weights):
-            sums[x] += weight
-        masses = [sum(row[x] * w for x, w in zip(members, weights)) for row in joint]
-        lifts = [mass / sum(masses) / p for mass, p in zip(masses, prior)]
-        require(holds(lifts, prior), f"output {y} breaks the bound")
-    require(set(sums) == {denominator}, "P(y|x) must sum to 1 over y for every x")
-    require(release["audit"]["is_satisfied"] is True, "the release says that the bound fails")
-    if is_sample:
-        raise ValueError("the bound holds for the table; for the population it is not checked here")
-    return f"the bound holds for each of {len(labels)} outputs: {json.dumps(criterion)}"
-
-
-def check_codebook(release, book, table):
-    """Refuse a codebook of another release, and a table with a row that is no output."""
-    is_same = book["criterion"] == release["criterion"] and book["format"] == "lowlift-codebook"
-    require(is_same, "the file must be a codebook for the release's criterion")
-    if not book["outputs"]:
-        return "the codebook has the release's criterion (rows are published: it has no channel)"
-    atoms = release["channel"]["atoms"]
-    require(book["x_labels"] == release["joint"]["x_labels"], "the codebook has another X")
-    texts = {out["text"] for out in book["outputs"]}
-    require(len(texts) == len(book["outputs"]) == len(atoms), "the codebook has other outputs")
-    sizes = [sum(column) for column in zip(*joint_of(release["joint"]))]
-    for out, (members, weights) in zip(book["outputs"], atoms):
-        require(out["members"] == members, "an output of the codebook stands for other values")
-        require(out.get("weights", weights) == weights, "the codebook has another channel")
-        masses = [sizes[x] * w for x, w in zip(members, weights)]
-        for value, mass in zip(out["p_x_given_y"], masses, strict=True):
-            share = float(mass / sum(masses))
-            low, high = value if isinstance(value, list) else (value - 1e-12, value + 1e-12)
-            require(low - 1e-15 <= share <= high + 1e-15, "P(x|y) of the codebook is another")
-    if not str(table).lower().endswith(".csv"):
-        return "the codebook is of this release" + "; only rows of CSV are looked at" * bool(table)
-    known = set(zip(*(["" if t is None else t for t in c["texts"]] for c in book["columns"])))
-    with Path(table).open(newline="", encoding="utf-8") as file:
-        head, *rows = csv.reader(file)
-    places = [head.index(column["name"]) for column in book["columns"]]
-    is_known = all(tuple(row[k] for k in places) in known for row in rows)
-    require(is_known, "a row of the table is no output of the release")
-    return f"the codebook is of this release, and each of {len(rows):,} rows is an output of it"
-
-
-def check_receipt(release, receipt, table, source):
-    """Refuse a receipt of another release, and files that are not the ones it names."""
-    channel = release["channel"]
-    parts = {"x_labels": release["joint"]["x_labels"], "y_labels": channel["y_labels"]}
-    parts |= {"denominator": channel["denominator"], "atoms": channel["atoms"]}
-    parts |= {name: release[name] for name in ("draws", "refines") if name in release}
-    found = hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode())
-    require(receipt["release"] == found.hexdigest(), "the receipt is of another release")
-    for path, name in ((table, "output_sha256"), (source, "source_sha256")):
-        if path is not None:
-            found = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-            require(found == receipt[name], f"{path} is not the file that the receipt names")
-    return "the receipt is of this release" + " and of this table" * (table is not None)
-
-
-def check_distance(release, distance):
-    """Refuse a lower bound on the mean distance that its multipliers do not prove."""
-    proof, joint = release["certificate"], joint_of(release["joint"])
-    lower, upper = sides_of(release["criterion"])
-    if release["criterion"]["name"] not in ("LIP", "ALIP", "MaxLift") or proof["bins"]:
-        raise ValueError("the distance is checked for LIP, ALIP and MaxLift, not for cells' parts")
-    m, total, places = len(joint[0]), sum(map(sum, joint)), range(len(joint))
-    limit = math.inf if proof["limit"] is None else proof["limit"]
-    far = [[d if d <= limit or c == k else math.inf for k, d in enumerate(map(float, row))]
-           for c, row in enumerate(distance)]  # fmt: skip
-    digest = hashlib.sha256(b"".join(struct.pack(f"<{m}d", *row) for row in far))
-    require(digest.hexdigest() == proof["distances"], "the distances are not the certificate's")
-    p_x, prior = ([sum(part) / total for part in parts] for parts in (zip(*joint), joint))
-    if max(lower or 0, upper or 0) > 699:
-        raise ValueError("budgets above 699 nats are not checked here")
-    spaces = [(s, 1, exp_between(upper, 128)[1]) for s in places if upper is not None]
-    spaces += [(s, -1, -1 / exp_between(lower, 128)[1]) for s in places if lower is not None]
-    units = 1 << 30  # of multipliers
-    law = [Fraction(round(b * units), units) * bool(proof["keeps_law"]) for b in proof["duals"]]
-    base, rates = [-b for b in law], [[Fraction(0)] * m for _ in joint]
-    for h, d, g in zip(proof["spaces"], proof["outputs"], proof["multipliers"], strict=True):
-        require(g >= 0 and whole(h, d), "multipliers must be 0 or more")
-        (s, sign, offset), g = spaces[h], Fraction(round(g * units), units)
-        base[d] -= g * offset
-        rates[s][d] += g * sign
-    # sum_c p_c min_d [D(c,d) - b_d + sum_h g_hd (a_h . l(c) - o_h)] + sum_d p_d b_d
-    bound = sum(p * b for p, b in zip(p_x, law, strict=True))
-    for c, p in enumerate(p_x):
-        slopes = [(joint[s][c] / total / p / prior[s], rates[s]) for s in places]
-        costs = (Fraction(far[c][d]) + base[d] + sum(v * row[d] for v, row in slopes)
-                 for d in range(m) if far[c][d] < math.inf)  # fmt: skip
-        bound += p * min(costs)
-    require(Fraction(proof["lower_bound"]) <= max(bound, 0), "the distance's bound is not proven")
-    return f"no channel in the bound has a mean distance below {proof['lower_bound']:.6g}"
+    def check_distances(self, given):
+        """Refuse a lower bound on the mean distance that its multipliers do not prove."""
+        proof, m, n = self.saved["certificate"], len(self.labels), len(self.joint)
+        if self.criterion.name not in ("LIP", "ALIP", "MaxLift"):
+            raise ValueError("the distance is decided for LIP, ALIP and MaxLift alone")
+        limit = math.inf if proof["limit"] is None else proof["limit"]
+        far = [[math.inf if d > limit and c != k else d for k, d in enumerate(map(float, row))]
+               for c, row in enumerate(read(given.distances))]  # fmt: skip
+        digest = hashlib.sha256(b"".join(struct.pack(f"<{m}d", *row) for row in far)).hexdigest()
+        require(digest == proof["distances"], "the distances are not the certificate's")
+        ends = [(1, self.criterion.upper), (-1, self.criterion.lower)]
+        sides = [(k, k * exp_between(b, 128)[1] ** k) for k, b in ends if b is not None]
+        is_kept = proof["keeps_law"] is True
+        law = [Fraction(round(b * 2**30) * is_kept, 2**30) for b in proof["duals"]]
+        base, rates = [-b for b in law], [[Fraction(0)] * m for _ in range(n)]
+        for h, k, g in zip(proof["spaces"], proof["outputs"], proof["multipliers"], strict=True):
+            require(g >= 0 and whole(h, k), "multipliers must be 0 or more")
+            (sign, end), g = sides[h // n], Fraction(round(g * 2**30), 2**30)
+            base[k] -= g * end
+            rates[h % n][k] += g * sign
+        # sum_c p_c min_d [D(c,d) - b_d + sum_h g_hd (a_h . l(c) - o_h)] + sum_d p_d b_d
+        bound = sum(size * b for size, b in zip(self.sizes, law, strict=True))
+        for c, size in enumerate(self.sizes):
+            lifts = [row[c] / p / size for row, p in zip(self.joint, self.prior)]
+            costs = [Fraction(far[c][k]) + base[k] + sum(v * row[k] for v, row in zip(lifts, rates))
+                     for k in range(m) if far[c][k] < math.inf]  # fmt: skip
+            bound += size * min(costs)
+        require(Fraction(proof["lower_bound"]) * self.total <= max(bound, 0), "it is not proven")
+        return f"no channel in the bound has a mean distance below {proof['lower_bound']:.6g}"
 
 
 def main():
-    """Check what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("release")
-    for name in ("codebook", "receipt", "table", "source", "distances"):
-        parser.add_argument(f"--{name}")
-    given, code, release = parser.parse_args(), 0, {}
-    checks = [
-        (given.release, lambda _: check_bound(release)),
-        (given.codebook, lambda book: check_codebook(release, book, given.table)),
-        (given.receipt, lambda found: check_receipt(release, found, given.table, given.source)),
-        (given.distances, lambda distance: check_distance(release, distance)),
-    ]
-    for path, check in (pair for pair in checks if pair[0]):
+    for name in ("release", "--codebook", "--table", "--receipt", "--source", "--distances"):
+        parser.add_argument(name)
+    given, code, release = parser.parse_args(), 0, None
+    wanted = [name for name, path in vars(given).items() if path]
+    for name in dict.fromkeys({"release": "bound", "source": "receipt"}.get(n, n) for n in wanted):
         try:
-            release = release or read(given.release)
-            print(f"ok         {check(read(path))}")
-        except Refused as error:
-            print(f"REFUSED    {error}")
-            code = 1
+            release = release or Release(read(given.release))
+            print(f"ok           {getattr(release, f'check_{name}')(given)}")
         except Exception as error:
-            print(f"UNDECIDED  {type(error).__name__}: {error}")
-            code = code or 2
+            is_refused, kind = type(error) is Refused, type(error).__name__
+            print(f"REFUSED      {error}" if is_refused else f"UNDECIDED    {kind}: {error}")
+            code = 1 if is_refused else code or 2
+    if release and release.saved["certificate"] and not given.distances:
+        print("not checked  what the certificate says of utility")
     return code
 
 

@@ -1,9 +1,11 @@
 """How tests run: hypothesis's profiles, and in CI a test that is skipped is a failure.
 
 Choose a profile by ``pytest --hypothesis-profile=long``. A test with its own number of examples
-keeps it.
+keeps it. Every release that a test makes is also judged by checker/check.py: a test after which it
+and the audit disagree on one has failed.
 """
 
+import functools
 import os
 import sys
 from typing import NamedTuple
@@ -36,6 +38,48 @@ def pytest_runtest_makereport(item, call):
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     return _fail_when_skipped((yield))
+
+
+#: Texts of releases that were made and not yet judged by the checker.
+_MADE = []
+#: Bytes above which a file that a command wrote is not read again.
+_LARGEST = 1 << 22
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _noted_releases():
+    """Note the text of every release that this process writes."""
+    from lowlift import Release
+
+    written = Release.to_text
+
+    @functools.wraps(written)
+    def noted(release):
+        text = written(release)
+        _MADE.append(text)
+        return text
+
+    Release.to_text = noted
+    yield
+    Release.to_text = written
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item):
+    """Judge the releases made since the last test, here and by commands in its folder."""
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    result = yield
+    files = [] if folder is None else [p for p in folder.rglob("*release*.json") if p.is_file()]
+    if _MADE or files:
+        from checker.agreement import disagreement
+
+        made, _MADE[:] = list(_MADE), []
+        found = {disagreement(text) for text in made}
+        small = (path for path in files if path.stat().st_size < _LARGEST)
+        found |= {disagreement(p.read_text("utf-8", "replace"), is_whole=False) for p in small}
+        if found - {None}:
+            pytest.fail("; ".join(sorted(found - {None})), pytrace=False)
+    return result
 
 
 @pytest.fixture(scope="session")

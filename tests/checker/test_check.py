@@ -1,14 +1,15 @@
 """The checker shares no code with the library: what both say of a release must be the same."""
 
+import argparse
 import ast
 import copy
 import functools
-import importlib.util
 import json
 import math
 import random
 import subprocess
 import sys
+import warnings
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,19 +18,13 @@ import numpy as np
 import pytest
 
 import lowlift as ll
+from checker import attacks
+from checker.agreement import CHECK, checker, disagreement, is_accepted, is_allowed
+from checker.attacks import saved_of
+from fuzz.mutation import changed_json
 from lowlift._distortion.distances import distances_of
-from lowlift.criteria import criterion_on, from_dict
+from lowlift.criteria import criterion_on
 from lowlift.errors import LowliftError
-
-CHECK = Path(__file__).parents[2] / "checker" / "check.py"
-
-
-@functools.cache
-def checker():
-    spec = importlib.util.spec_from_file_location("check", CHECK)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def run(*arguments):
@@ -69,8 +64,15 @@ def test_powers_of_e_are_enclosed(x, bits):
     assert high - low <= high * Fraction(1, 2 ** (bits // 2))
 
 
+@functools.cache
 def designed():
-    """Yield releases of each criterion, as their files say them."""
+    """Return releases of each criterion, as their files say them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tuple(_designed())
+
+
+def _designed():
     small = ll.Joint.from_counts(np.random.default_rng(0).integers(1, 60, (3, 7)))
     for joint in (ll.datasets.titanic(), small):
         most = float(joint.p_s[1]) * 1.2
@@ -87,16 +89,10 @@ def designed():
             ll.AlphaLift(3, math.inf, 0.2),
             ll.AtMost({joint.s_labels[1]: round(most, 3)}, 2.0),
         ):
-            yield content(ll.subset_merging(joint, criterion_on(criterion, joint)))
+            yield saved_of(ll.subset_merging(joint, criterion_on(criterion, joint)))
             if getattr(criterion, "is_convex", True):
                 bound = criterion_on(criterion, joint)
-                yield content(ll.random_response(joint, bound, time_limit=5))
-
-
-def content(release):
-    from lowlift._release_files import content_of
-
-    return json.loads(json.dumps(content_of(release)))
+                yield saved_of(ll.random_response(joint, bound, time_limit=5))
 
 
 def mutated(saved, rng):
@@ -131,26 +127,6 @@ def mutated(saved, rng):
     return out
 
 
-def is_accepted(saved):
-    try:
-        checker().check_bound(saved)
-    except checker().Refused:
-        return False
-    return True
-
-
-def is_allowed(saved):
-    """Judge by the library's exact audit; what it refuses to read is not allowed."""
-    stored, part = saved["joint"], saved["channel"]
-    try:
-        joint = ll.Joint.from_counts(stored["counts"], stored["s_labels"], stored["x_labels"])
-        channel = ll.Channel.from_atoms(joint, part["atoms"], part["denominator"], part["y_labels"])
-        bound = criterion_on(from_dict(saved["criterion"]), joint)
-        return ll.audit(joint, channel, bound).is_satisfied
-    except LowliftError:
-        return False
-
-
 @pytest.mark.parametrize(
     "count",
     [pytest.param(60, id="some"), pytest.param(2400, marks=pytest.mark.second_lane, id="100000")],
@@ -170,13 +146,56 @@ def test_mutated_releases_get_the_verdict_of_the_exact_audit(count):
     assert tried / 10 < accepted < tried * 9 / 10
 
 
-def test_a_release_with_a_forged_verdict_is_refused():
-    saved = content(ll.subset_merging(ll.datasets.titanic(), ll.LIP(0.5)))
-    saved["criterion"]["epsilon"] = 0.1
-    assert not is_accepted(saved)
-    saved = content(ll.subset_merging(ll.datasets.titanic(), ll.LIP(0.5)))
-    saved["audit"]["is_satisfied"] = False
-    assert not is_accepted(saved)
+@functools.cache
+def attacked():
+    return attacks.texts()
+
+
+def test_what_is_attacked_is_accepted():
+    for made in (attacks.release(), attacks.believed()):
+        assert is_accepted(made)
+        assert disagreement(json.dumps(made)) is None
+
+
+@pytest.mark.parametrize(
+    "name", [*attacks.CHANGES, *attacks.OF_BELIEFS, *attacks.OF_TEXTS], ids=lambda name: name
+)
+def test_a_forged_release_is_not_accepted(name, tmp_path):
+    path = tmp_path / "release.json"
+    path.write_text(attacked()[name], "utf-8")
+    with pytest.raises((LowliftError, AssertionError)):
+        assert ll.Release.from_json(path).audit.is_satisfied
+    with pytest.raises(Exception):  # noqa: B017, PT011 (refused, or undecided by any error)
+        checker().Release(checker().read(path)).check_bound(None)
+
+
+def test_a_forged_release_has_an_exit_code_and_no_traceback(tmp_path):
+    path = tmp_path / "release.json"
+    for name, expected in (("budget no number", 2), ("nested too deeply", 2), ("a name twice", 1)):
+        path.write_text(attacked()[name], "utf-8")
+        code, text = run(path)
+        assert (code, "Traceback" in text) == (expected, False), text
+
+
+@pytest.mark.parametrize(
+    "count", [100, pytest.param(3000, marks=pytest.mark.second_lane, id="many")]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_the_checker_accepts_of_damaged_files_the_audit_accepts(count, tmp_path):
+    """Any place of the file is changed, not only numbers: labels, names, kinds, digits."""
+    rng, path, accepted = random.Random(7), tmp_path / "release.json", 0
+    files = [json.dumps(saved).encode() for saved in (*designed(), attacks.release())]
+    for _ in range(count):
+        path.write_bytes(changed_json(rng.choice(files), rng))
+        try:
+            saved = checker().read(path)
+            checker().Release(saved).check_bound(None)
+        except Exception:  # noqa: BLE001 (refused or undecided)
+            continue
+        accepted += 1
+        assert is_allowed(saved), path.read_text()
+    path.unlink()
+    assert accepted > count / 20
 
 
 def sanitized(lowlift, *options):
@@ -193,53 +212,104 @@ def sanitized(lowlift, *options):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "undecided"),
     [
-        (),
-        ("--mechanism", "subset-merging"),
-        ("--mechanism", "least-distortion"),
-        ("--round-to", "0.01"),
-        ("--cells", "8"),
+        ((), ""),
+        (("--mechanism", "subset-merging"), ""),
+        (("--mechanism", "least-distortion"), ""),
+        (("--round-to", "0.01"), ""),
+        (("--cells", "8"), "not where cells are drawn"),
+        (("--keep-order",), "the order of the rows"),
+        (("--seed", "1"), "seeded"),
     ],
-    ids=["codes", "groups", "values", "rounded", "rows"],
+    ids=["codes", "groups", "values", "rounded", "rows", "order", "seed"],
 )
-def test_files_of_one_publication_belong_together(lowlift, options):
+def test_files_of_one_publication_belong_together(lowlift, options, undecided):
     code, text = run(*sanitized(lowlift, *options))
-    assert code == 0, text
-    assert text.count("ok  ") == 3
+    assert code == (2 if undecided else 0), text
+    assert undecided in text
+    assert text.count("ok  ") == (3 if undecided else 4)
 
 
-def test_files_that_do_not_belong_together_are_refused(lowlift, tmp_path):
+def test_a_file_that_is_not_csv_is_not_looked_into(lowlift):
     given = sanitized(lowlift)
-    Path("other.csv").write_text(Path("safe.csv").read_text().replace("\n0\n", "\n99\n"))
+    Path("safe.parquet").write_bytes(b"PAR1")
+    code, text = run(given[0], "--codebook", "safe.codebook.json", "--table", "safe.parquet")
+    assert (code, "rows are looked at in CSV files alone" in text) == (2, True)
+    for lonely in (("--table", "safe.csv"), ("--source", "titanic.csv")):
+        assert run(given[0], *lonely)[0] == 2
+
+
+def edited(name, change):
+    """Write a copy of a file of the publication with a change, and return its name."""
+    saved = json.loads(Path(f"safe.{name}.json").read_text())
+    change(saved)
+    Path(f"other.{name}.json").write_text(json.dumps(saved))
+    return f"other.{name}.json"
+
+
+def test_files_that_do_not_belong_together_are_refused(lowlift):
+    given = sanitized(lowlift)
+    rows = Path("safe.csv").read_text()
+    Path("other.csv").write_text(rows.replace("\n0\n", "\n99\n"))
     code, text = run(*given[:-3], "other.csv")
     assert code == 1
-    assert "is not the file that the receipt names" in text
-    assert "a row of the table is no output" in text
-    book = json.loads(Path("safe.codebook.json").read_text())
-    book["outputs"][0]["weights"][0] -= 1
-    Path("book.json").write_text(json.dumps(book))
-    assert run(given[0], "--codebook", "book.json")[0] == 1
-    receipt = json.loads(Path("safe.receipt.json").read_text())
-    receipt["release"] = "0" * 64
-    Path("receipt.json").write_text(json.dumps(receipt))
-    assert run(given[0], "--receipt", "receipt.json")[0] == 1
+    assert "is not the receipt's file" in text
+    assert "a row is no output" in text
+
+    def refused(option, name, change):
+        return run(given[0], option, edited(name, change))[0] == 1
+
+    assert refused("--codebook", "codebook", lambda book: book["outputs"][0].update(weights=[1]))
+    assert refused("--codebook", "codebook", lambda book: book["criterion"].update(epsilon=0.1))
+    assert refused("--codebook", "codebook", lambda book: book.update(encoding="rows", outputs=[]))
+    assert refused("--receipt", "receipt", lambda receipt: receipt.update(release="0" * 64))
+    assert refused("--receipt", "receipt", lambda r: r.update(checked_on_this_table=False))
+    other = edited("receipt", lambda receipt: receipt.update(source_sha256="0" * 64))
+    assert run(given[0], "--receipt", other)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: [f"{row},{k % 2}" for k, row in enumerate(rows)],
+        lambda rows: [rows[0], *(f"{row},{k % 2}" for k, row in enumerate(rows[1:]))],
+        lambda rows: ["class", *rows[1:]],
+        lambda rows: [f"{row},{row}" for row in rows],
+        lambda rows: [*rows, "0,0"],
+    ],
+    ids=["a column more", "cells without a column", "renamed", "twice", "a cell more"],
+)
+def test_a_table_that_says_more_than_the_outputs_is_refused(lowlift, change):
+    given = sanitized(lowlift)
+    Path("other.csv").write_text("\n".join(change(Path("safe.csv").read_text().split())) + "\n")
+    code, text = run(given[0], "--codebook", "safe.codebook.json", "--table", "other.csv")
+    assert code == 1, text
 
 
 @pytest.mark.parametrize("criterion", [ll.LIP(0.5), ll.ALIP(0.2, 0.9), ll.MaxLift(0.4)], ids=str)
 def test_a_bound_on_the_distance_is_proven_from_its_multipliers(criterion, tmp_path):
     joint = ll.datasets.titanic()
-    saved = content(ll.least_distortion(joint, criterion))
+    saved = saved_of(ll.least_distortion(joint, criterion))
     distance = distances_of(joint, None, None).tolist()
-    assert "no channel" in checker().check_distance(saved, distance)
+
+    def checked(release, table):
+        (tmp_path / "distances.json").write_text(json.dumps(table))
+        given = argparse.Namespace(distances=tmp_path / "distances.json")
+        return checker().Release(release).check_distances(given)
+
+    assert "no channel" in checked(saved, distance)
     for change in (1e-6, 0.01):
         forged = copy.deepcopy(saved)
         forged["certificate"]["lower_bound"] += change
         with pytest.raises(checker().Refused, match="not proven"):
-            checker().check_distance(forged, distance)
+            checked(forged, distance)
     distance[0][1] += 0.5
     with pytest.raises(checker().Refused, match="not the certificate's"):
-        checker().check_distance(saved, distance)
+        checked(saved, distance)
+    distance[0][1] = "nan"
+    with pytest.raises((ValueError, checker().Refused)):
+        checked(saved, distance)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +334,7 @@ def test_what_cannot_be_decided_is_said(tmp_path):
     path = tmp_path / "release.json"
     ll.subset_merging(joint, ll.Population(ll.LIP(1.0))).to_json(path)
     code, text = run(path)
-    assert (code, "for the population it is not checked here" in text) == (2, True)
+    assert (code, "the population's is not decided here" in text) == (2, True)
 
 
 @pytest.fixture
@@ -276,33 +346,108 @@ def page(chromium):
 
 
 JUDGED = """texts => texts.map(text => {
-    try { checkBound(parse(text)); return true; }
-    catch (error) { if (error instanceof Refused) return false; throw error; }
+    try { new Release(parse(text)).checkBound(); return true; }
+    catch (error) { return error instanceof Refused ? false : null; }
 })"""
+
+
+def verdicts(texts, tmp_path):
+    """Return what the program says of files: True, False, or None for undecided."""
+    found, path = [], tmp_path / "text.json"
+    for text in texts:
+        path.write_text(text, "utf-8")
+        try:
+            saved = checker().read(path)
+        except checker().Refused:
+            found.append(False)
+        except (ValueError, RecursionError):
+            found.append(None)
+        else:
+            found.append(is_accepted(saved))
+    return found
+
+
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize(
+    "count", [20, pytest.param(150, marks=pytest.mark.second_lane, id="thousands")]
+)
+def test_the_page_says_of_mutated_releases_what_the_program_says(page, count, tmp_path):
+    rng = random.Random(5)
+    texts = [json.dumps(mutated(saved, rng)) for saved in designed() for _ in range(count)]
+    found = page.evaluate(JUDGED, texts)
+    assert found == verdicts(texts, tmp_path)
+    assert 0 < sum(found) < len(found)
+
+
+@pytest.mark.xdist_group("browser")
+def test_the_page_does_not_accept_a_forged_release(page, tmp_path):
+    texts = {name: text for name, text in attacked().items() if name != "nested too deeply"}
+    texts |= {"true": json.dumps(attacks.release()), "believed": json.dumps(attacks.believed())}
+    found = dict(zip(texts, page.evaluate(JUDGED, list(texts.values())), strict=True))
+    assert {name for name, word in found.items() if word} == {"true", "believed"}
+    assert found == dict(zip(texts, verdicts(texts.values(), tmp_path), strict=True))
 
 
 @pytest.mark.xdist_group("browser")
 @pytest.mark.filterwarnings("ignore")
-def test_the_page_says_of_mutated_releases_what_the_program_says(page):
-    rng = random.Random(5)
-    files = [mutated(saved, rng) for saved in designed() for _ in range(20)]
-    found = page.evaluate(JUDGED, [json.dumps(saved) for saved in files])
-    assert found == [is_accepted(saved) for saved in files]
-    assert 0 < sum(found) < len(found)
+def test_the_page_accepts_no_damaged_file_that_the_program_does_not(page, tmp_path):
+    rng = random.Random(8)
+    files = [json.dumps(saved).encode() for saved in (*designed(), attacks.release())]
+    texts = [changed_json(rng.choice(files), rng).decode("utf-8", "replace") for _ in range(300)]
+    theirs = page.evaluate(JUDGED, texts)
+    ours = verdicts(texts, tmp_path)
+    assert [text for text, page_says, says in zip(texts, theirs, ours, strict=True)
+            if page_says is not says and True in (page_says, says)] == []  # fmt: skip
+    assert sum(map(bool, ours)) > 10
+
+
+def look(page, files):
+    page.evaluate("() => delete document.getElementById('found').dataset.state")
+    page.set_input_files("#files", files)
+    page.wait_for_selector("#found[data-state=done]")
+    return page.inner_text("#found")
 
 
 @pytest.mark.xdist_group("browser")
 def test_files_dropped_on_the_page_are_checked_together(page, lowlift):
     files = [name for name in sanitized(lowlift) if not name.startswith("--")]
-    page.set_input_files("#files", files)
-    page.wait_for_selector("#found[data-state=done]")
-    assert page.locator("#found .ok").count() == 8
+    text = look(page, files)
+    assert page.locator("#found .ok").count() == 7, text
     assert page.locator("#found li").count() == 8
-    Path("safe.csv").write_text(Path("safe.csv").read_text().replace("\n0\n", "\n99\n"))
+    assert "not checked" in text
+    rows = Path("safe.csv").read_text()
+    Path("safe.csv").write_text(rows.replace("\n0\n", "\n99\n"))
+    text = look(page, files)
+    assert "a row is no output" in text
+    assert "safe.csv is not the receipt's file" in text
+    Path("safe.csv").write_text("".join(f"{row},1\n" for row in rows.split()))
+    assert "the table has other columns" in look(page, files)
+    Path("safe.parquet").write_bytes(b"PAR1")
+    assert "rows are looked at in CSV files alone" in look(page, [*files[:2], "safe.parquet"])
+    other = edited("codebook", lambda book: book["criterion"].update(epsilon=0.1))
+    assert "the codebook is of another release" in look(page, [files[0], other])
+    other = edited("receipt", lambda receipt: receipt.update(checked_on_this_table=False))
+    assert "the bound was not checked on the table" in look(page, [files[0], other])
     Path("safe.release.json").write_text("{}")
-    page.set_input_files("#files", ["safe.csv", "safe.receipt.json", "safe.release.json"])
-    page.wait_for_selector("#found[data-state=done] .undecided")
-    assert "a release is needed" in page.inner_text("#found")
+    assert "a release is needed" in look(page, ["safe.receipt.json", "safe.release.json"])
+
+
+@pytest.mark.xdist_group("browser")
+def test_the_page_proves_a_bound_on_the_distance(page, tmp_path):
+    joint = ll.datasets.titanic()
+    release, distances = tmp_path / "release.json", tmp_path / "distances.json"
+    made = ll.least_distortion(joint, ll.ALIP(0.2, 0.9))
+    distance = distances_of(joint, None, None).tolist()
+    distances.write_text(json.dumps(distance))
+    made.to_json(release)
+    assert "no channel in the bound has a mean distance below" in look(page, [release, distances])
+    saved = json.loads(release.read_text())
+    saved["certificate"]["lower_bound"] += 1e-6
+    release.write_text(json.dumps(saved))
+    assert "it is not proven" in look(page, [release, distances])
+    distance[0][1] += 0.5
+    distances.write_text(json.dumps(distance))
+    assert "the distances are not the certificate's" in look(page, [release, distances])
 
 
 @pytest.mark.xdist_group("browser")
