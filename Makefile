@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SECONDS ?= 60
 WORKERS ?= 2
 
-.PHONY: help demo paper docs test test-all test-rivals lowest check format bench fuzz package clean
+.PHONY: help demo paper docs test test-all test-rivals lowest check types doctests format bench fuzz package clean
 help:
 	@echo "make demo        release a small real table: audit, safe table, verification, estimate"
 	@echo "make paper       recompute the paper's figures into reproduction/ (QUICK=--quick: the short form)"
@@ -68,8 +68,13 @@ lowest: $(INSTALL) scripts/lowest
 check: $(VENV)/with-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(MAKE) --output-sync=target -j 2 types doctests
+
+types: $(VENV)/with-dev
+	$(BIN)/mypy
+
+doctests: $(VENV)/with-dev
 	$(BIN)/pytest -q --doctest-modules --doctest-glob='*.md' src README.md docs
 
 format: $(VENV)/with-dev

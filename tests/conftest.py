@@ -64,6 +64,16 @@ def _noted_releases():
     Release.to_text = written
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with the tests that may take longest, so that none of them runs alone at the end."""
+
+    def seconds(item):
+        mark = item.get_closest_marker("timeout")
+        return mark.args[0] if mark is not None and mark.args else 0
+
+    items.sort(key=seconds, reverse=True)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item):
     """Judge the releases made since the last test, here and by commands in its folder."""

@@ -1,7 +1,7 @@
 """A release as a program: plain data by which one record is drawn, here and in exported files.
 
 The program has what a codebook without rounding has (columns, labels, the channel), and neither
-counts nor anything about S.
+counts nor values of S.
 """
 
 from collections.abc import Hashable, Iterable, Sequence

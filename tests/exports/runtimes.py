@@ -3,6 +3,7 @@
 A call is ``[record, options]`` in JSON; what JSON does not have is tagged: ``{"$": "bigint",
 "text": "7"}`` (also "number" for NaN and infinities, "octets" in hexadecimal digits, "undefined"
 and "date" of JavaScript). A result is what is published, None, or an error's text with a tag.
+``many`` draws by the key for people whose records are functions of their numbers.
 """
 
 import json
@@ -71,7 +72,7 @@ def python():
     return Runtime("python", [sys.executable, "-I", "-S", str(HERE / "driver.py")])
 
 
-class _Library:
+class Library:
     """lowlift with the face of an exported module."""
 
     InvalidInput = ll.InvalidInput
@@ -82,5 +83,5 @@ class _Library:
 
 def here(release, calls):
     """Return the results of calls by `OneRecord`."""
-    module = _Library(release)
+    module = Library(release)
     return [driver.answer(module, *call) for call in calls]

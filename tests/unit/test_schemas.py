@@ -345,5 +345,5 @@ def test_a_release_that_does_not_fit_is_refused_with_the_place(
 
 
 def test_an_unknown_schema_is_refused():
-    with pytest.raises(InvalidInput, match="release, codebook, receipt; got 'curve'"):
+    with pytest.raises(InvalidInput, match="release, codebook, receipt, config; got 'curve'"):
         schemas.load("curve")

@@ -430,9 +430,8 @@ def kept_with(strength):
     return rows / rows.sum(axis=1, keepdims=True)
 
 
-def blurred(frame, column, strength, bound):
+def blurred(joint, strength, bound):
     """Return a release of one column that keeps its value with this probability, else any."""
-    joint = ll.read_joint(frame, Asked(("s",), (column,)))
     channel = ll.Channel.from_probabilities(kept_with(strength), joint.x_labels, ("0", "1", "2"))
     release = ll.Release.of(joint, channel, bound)
     return published(release.with_table(replace(joint.origin, encoding="codes")))
@@ -446,9 +445,10 @@ def test_two_releases_for_the_population_hold_together_in_the_population():
         truth, frame = two_columns(seed, 4000)
         people = ll.Joint(truth.reshape(2, 9))
         strongest = None
+        joints = [ll.read_joint(frame, Asked(("s",), (name,))) for name in "ab"]
         with open_table(frame) as table:
             for strength in (12, 5, 2, 1):
-                held = [Held(blurred(frame, name, strength, ll.LIP(5.0))) for name in "ab"]
+                held = [Held(blurred(joint, strength, ll.LIP(5.0))) for joint in joints]
                 promise = Promise(held[0].sensitive, bound)
                 if audit_held(table, held, promise).is_satisfied:
                     strongest = strength

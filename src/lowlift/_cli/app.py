@@ -9,6 +9,7 @@ from lowlift._cli import (
     explain,
     export,
     files,
+    gate,
     ledger,
     output,
     paper,
@@ -66,6 +67,8 @@ for _command in (
     files.show,
     reports.report,
     export.export,
+    gate.gate,
+    gate.publish,
 ):
     app.command()(output.json_and_quiet(_command))
 app.add_typer(files.key, name="key")

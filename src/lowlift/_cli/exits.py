@@ -107,14 +107,15 @@ def _code_of(error: BaseException) -> int:
         return _stopped(signal.SIGINT)
     if isinstance(error, BrokenPipeError):
         return _PIPE
-    failure = _failure_of(error)
+    failure = failure_of(error)
     failure.print()
     if failure.exit_code == _INTERNAL and os.environ.get("LOWLIFT_DEBUG"):
         traceback.print_exception(error)
     return failure.exit_code
 
 
-def _failure_of(error: BaseException) -> Failure:
+def failure_of(error: BaseException) -> Failure:
+    """Return what an error makes of a command."""
     kind = type(error).__name__
     if isinstance(error, LowliftError):
         code = _BOUND if isinstance(error, BoundViolated) else _INPUT

@@ -11,11 +11,12 @@ def explain(
     topic: Annotated[
         str | None,
         typer.Argument(
-            metavar="[TOPIC]", help="promise, criteria, encodings, budgets, columns, exit-codes"
+            metavar="[TOPIC]",
+            help="promise, criteria, encodings, budgets, columns, config, exit-codes",
         ),
     ] = None,
 ) -> None:
-    """Explain what is promised and what is not, the criteria, encodings, budgets and exit codes."""
+    """Explain what is promised and what is not, the criteria, encodings, budgets, files."""
     from lowlift._explanations import TOPICS, page
 
     if topic is not None:

@@ -6,7 +6,7 @@ from lowlift._arguments import check_choice
 
 __all__ = ["TOPICS", "page"]
 
-TOPICS = ("promise", "criteria", "encodings", "budgets", "columns", "exit-codes")
+TOPICS = ("promise", "criteria", "encodings", "budgets", "columns", "config", "exit-codes")
 
 
 def page(topic: str) -> str:

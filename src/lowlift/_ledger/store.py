@@ -24,6 +24,8 @@ _VERSION = 1
 _SMALLEST = 512
 #: Seconds to wait for another process.
 _PATIENCE = 10.0
+#: Beside the publications, in a table of its own: ledgers of earlier versions have none.
+_SETTINGS = "CREATE TABLE IF NOT EXISTS settings (id TEXT PRIMARY KEY, sha256 TEXT) STRICT"
 _NUMBERS = {"rows", "is_unaudited"}
 #: The variable that names the ledger; "off" for none.
 VARIABLE = "LOWLIFT_LEDGER"
@@ -170,8 +172,17 @@ class Ledger:
                 self._refuse_damage()
             self._connection.execute("PRAGMA synchronous = EXTRA")
 
-    def add(self, entry: Entry, check: Callable[[list[Entry]], object] = lambda _: None) -> None:
-        """Write an entry; `check` may refuse, and sees all others: none comes in between."""
+    def add(
+        self,
+        entry: Entry,
+        check: Callable[[list[Entry]], object] = lambda _: None,
+        *,
+        settings: str | None = None,
+    ) -> None:
+        """Write an entry; `check` may refuse, and sees all others: none comes in between.
+
+        `settings` is a digest of what was asked for, by which a repeated request is known.
+        """
         row = entry.to_row()
         marks = ", ".join("?" for _ in row)
         with self._changing():
@@ -180,6 +191,15 @@ class Ledger:
                 f"INSERT INTO publications ({', '.join(row)}) VALUES ({marks})",  # noqa: S608 (names of fields)
                 [int(value) if isinstance(value, bool) else value for value in row.values()],
             )
+            if settings is not None:
+                self._connection.execute(_SETTINGS)
+                self._connection.execute("INSERT INTO settings VALUES (?, ?)", (entry.id, settings))
+
+    def settings(self) -> dict[str, str]:
+        """Return the digests of what was asked for, by the id of the entry."""
+        with self._refusing():
+            found = self._connection.execute("PRAGMA table_info(settings)").fetchall()
+            return dict(self._connection.execute("SELECT * FROM settings")) if found else {}
 
     def end(self, entry: Entry, *, is_published: bool) -> None:
         """Write whether a publication that was begun took place."""

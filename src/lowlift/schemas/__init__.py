@@ -15,7 +15,7 @@ SCHEMAS = ("release", "codebook", "receipt")
 
 
 def load(name: str) -> dict[str, Any]:
-    """Return the schema of a release, a codebook or a receipt.
+    """Return the schema of a release, a codebook or a receipt; "config" is that of lowlift.toml.
 
     Every file that lowlift writes fits its schema, and the readers refuse a file that does not.
     They also check what a schema cannot: that the parts of a file fit together, and that its audit
@@ -26,7 +26,7 @@ def load(name: str) -> dict[str, Any]:
     >>> load("codebook")["title"]
     'A lowlift codebook'
     """
-    check_choice(name, "name", SCHEMAS)
+    check_choice(name, "name", (*SCHEMAS, "config"))
     return _read(f"{name}.schema.json")
 
 

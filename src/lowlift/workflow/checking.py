@@ -35,6 +35,7 @@ class Check:
     is_accepted: bool = False
 
 
+SAME_COUNTS = "the table's counts are the stored ones"
 #: How it is known that the bound holds on the table that was published.
 _COUNTED = "S by X counted there"
 _TAKEN = "the receipt says so; it is checked anew when the table that was published is given"
@@ -223,7 +224,7 @@ def _same_counts(every: Counts, encoded: Encoded) -> Check:
         and bool((found.counts == joint.counts).all())
     )
     detail = f"{counted.rows:,} rows; designed on {origin.rows:,}"
-    return Check("the table's counts are the stored ones", is_same, detail)
+    return Check(SAME_COUNTS, is_same, detail)
 
 
 def _published(

@@ -47,6 +47,8 @@ class Recording:
         The file of the release that is applied.
     accept_unaudited
         Publish although it cannot be audited with what was published before; recorded.
+    settings
+        A digest of what was asked for, by which `lowlift publish` knows a repeated request.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Recording:
     releases: Sequence[str | os.PathLike[str]] = ()
     release_file: str | os.PathLike[str] | None = None
     accept_unaudited: bool = False
+    settings: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("people", "to"):
@@ -112,7 +115,11 @@ def recorded(
                 output_sha256=receipt.output_sha256,
                 rows=receipt.rows_out,
             )
-            ledger.add(found, lambda every: _refuse_newer(every, found, known))
+            ledger.add(
+                found,
+                lambda every: _refuse_newer(every, found, known),
+                settings=recording.settings,
+            )
             begun.append(found)
 
         try:

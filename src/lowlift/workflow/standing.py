@@ -1,0 +1,107 @@
+"""Was this published already? Asked of the ledger, so that a request may be repeated."""
+
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from lowlift._ledger import Entry, Ledger
+from lowlift._receipts import receipt_path
+from lowlift.errors import InvalidInput
+from lowlift.tables import open_table
+from lowlift.workflow.checking import SAME_COUNTS, Verification, verify
+from lowlift.workflow.sanitizing import files_beside
+
+
+class Standing(NamedTuple):
+    """What the ledger has of an output.
+
+    Attributes
+    ----------
+    entry
+        The publication that is there, by these very settings from this very table; else None.
+    verification
+        What was checked of it.
+    is_unfinished
+        Whether a run that did not end may have left files, which count as nothing.
+    """
+
+    entry: Entry | None = None
+    verification: Verification | None = None
+    is_unfinished: bool = False
+
+
+def standing_of(
+    source: Any, target: str, ledger: Path, settings: str, *, engine: str | None = None
+) -> Standing:
+    """Tell whether a table was published by these settings to this target, and is still there.
+
+    Parameters
+    ----------
+    source, engine
+        The table. Files are compared by their digest; a table without one by its counts.
+    target
+        Where it is written.
+    ledger
+        The file that is asked.
+    settings
+        A digest of what is asked for.
+
+    Raises
+    ------
+    InvalidInput
+        When another table, or other settings, were published to this target; or when what was
+        published is not there as it was.
+    """
+    receipt = str(receipt_path(target).absolute())
+    if not ledger.exists():
+        return Standing()
+    with Ledger(ledger, must_exist=True) as opened:
+        every = [entry for entry in opened.entries() if entry.receipt_file == receipt]
+        asked = opened.settings()
+    held = [entry for entry in every if entry.is_held]
+    if not held:
+        return Standing(is_unfinished=bool(every) and not Path(receipt).exists())
+    entry = held[-1]
+    if asked.get(entry.id) != settings:
+        _refuse_changed("the settings", entry)
+    digest = _digest(source, engine)
+    if digest != entry.source_sha256:
+        _refuse_changed("the table", entry)
+    found = _verified(target, source if digest is None else None, engine)
+    failed = [check.name for check in found.checks if not check.is_ok] if found else [""]
+    if SAME_COUNTS in failed:
+        _refuse_changed("the table", entry)
+    if failed or not entry.is_received:
+        raise InvalidInput(
+            f"{entry.output} is not as it was published ({_named(entry)}); drawing again would be "
+            "a second release. Put back a copy of it and of the files beside it; if it was never "
+            f"handed out, remove them and use lowlift ledger withdraw {entry.id}."
+        )
+    return Standing(entry, found)
+
+
+def _digest(source: Any, engine: str | None) -> str | None:
+    with open_table(source, engine) as table:
+        return table.sha256()
+
+
+def _named(entry: Entry) -> str:
+    return f"{entry.id}, {entry.at[:10]}"
+
+
+def _refuse_changed(what: str, entry: Entry) -> NoReturn:
+    raise InvalidInput(
+        f"{what} changed since {entry.output} was published ({_named(entry)}). Give the new "
+        "release another out: the ledger then judges it together with the earlier one, whose files "
+        "must stay."
+    )
+
+
+def _verified(target: str, against: Any, engine: str | None) -> Verification | None:
+    """Return the checks of what is there; None where it cannot be read."""
+    reads = engine if engine == "spark" else None  # what was written, and where, tells the others
+    try:
+        return verify(
+            str(files_beside(target)["release"]), published=target, against=against, engine=reads
+        )
+    except InvalidInput:
+        return None

@@ -1,0 +1,190 @@
+"""The survey page: opened from a file, it stores protected answers only; `estimate` reads them."""
+
+import csv
+import importlib.util
+import json
+import subprocess
+import sys
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lowlift as ll
+from exports.releases import release_of
+from lowlift.tables import Column, Width
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+#: Fills in the form as a person does, again and again.
+ANSWER = """(answers) => {
+  const form = document.getElementById("form");
+  for (const answer of answers) {
+    answer.forEach((text, k) => {
+      for (const input of form.elements[`q${k}`]) input.checked = input.value === text;
+    });
+    form.requestSubmit();
+    document.getElementById("next").click();
+  }
+}"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("survey")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLES / "survey_page.py", found],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return found
+
+
+class Page:
+    """A page that is opened from a file, without a network."""
+
+    def __init__(self, browser, path, **options):
+        self.context = browser.new_context(accept_downloads=True, offline=True, **options)
+        self.requests, self.errors = [], []
+        self.context.on("request", lambda request: self.requests.append(request.url))
+        self.context.on("weberror", lambda error: self.errors.append(str(error.error)))
+        self.context.on("console", lambda message: self.errors.append(message.text))
+        self.tab = self.context.new_page()
+        self.tab.goto(path.as_uri())
+        self.path = path
+
+    def stored(self):
+        return json.loads(self.tab.evaluate("JSON.stringify(Object.values({...localStorage}))"))
+
+    def rows(self, folder):
+        with self.tab.expect_download() as got:
+            self.tab.get_by_role("button", name="Download CSV").click()
+        got.value.save_as(folder / "answers.csv")
+        assert got.value.suggested_filename == "answers.csv"
+        with (folder / "answers.csv").open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def close(self):
+        self.context.close()
+        assert self.errors == []
+        outside = [url for url in self.requests if not url.startswith("blob:")]
+        assert outside == [self.path.as_uri()]
+
+
+def test_answers_are_protected_downloaded_and_estimated(folder, chromium, lowlift, tmp_path):
+    page = Page(chromium, folder / "survey.html")
+    release = ll.Release.from_json(folder / "survey.release.json")
+    joint = release.joint
+    truth = np.random.default_rng(8).choice(joint.n_x, 600, p=joint.p_x)
+    page.tab.evaluate(ANSWER, [list(joint.x_labels[x]) for x in truth])
+    assert page.tab.get_by_role("heading", name="600 answers stored").is_visible()
+    rows = page.rows(tmp_path)
+    assert len(rows) == 600
+    assert {tuple(row.values()) for row in rows} <= set(release.channel.y_labels)
+    drawn = Counter(tuple(row.values()) for row in rows)
+    wanted = np.bincount(truth, minlength=joint.n_x) @ release.channel.p_y_given_x
+    seen = np.array([drawn[label] for label in release.channel.y_labels])
+    often = wanted > 5
+    scale = seen[often].sum() / wanted[often].sum()
+    assert stats.chisquare(seen[often], wanted[often] * scale).pvalue > 1e-6
+    page.close()
+
+    ran = lowlift(
+        *("estimate", tmp_path / "answers.csv", folder / "survey.codebook.json"),
+        *("--by", "marriage", "--level", 0.9999, "--json"),
+    )
+    assert ran.code == 0, ran.err
+    groups = json.loads(ran.out)["groups"]
+    shares = Counter(joint.x_labels[x][0] for x in truth)
+    assert {group["marriage"] for group in groups} == set(shares)
+    for group in groups:
+        share = shares[group["marriage"]] / 600
+        assert group["share_low"] <= share <= group["share_high"]
+        assert group["share"] == pytest.approx(share, abs=0.12)
+
+
+def test_one_answer_is_drawn_by_the_channels_law_and_kept_nowhere_else(folder, chromium, tmp_path):
+    page = Page(chromium, folder / "survey.html")
+    release = ll.Release.from_json(folder / "survey.release.json")
+    p_y = release.channel.p_y_given_x
+    x = int((p_y > 0.01).sum(axis=1).argmax())
+    assert (p_y[x] > 0.01).sum() > 1
+    label = release.joint.x_labels[x]
+    page.tab.evaluate(ANSWER, [list(label)] * 500)
+    counts = Counter(tuple(row.values()) for row in page.rows(tmp_path))
+    possible = [y for y in range(len(p_y[x])) if p_y[x, y] > 0]
+    assert set(counts) <= {release.channel.y_labels[y] for y in possible}
+    seen = [counts[release.channel.y_labels[y]] for y in possible]
+    assert stats.chisquare(seen, 500 * p_y[x, possible]).pvalue > 1e-6
+    # What is stored is what is in the file, and nothing of the form is left.
+    (kept,) = page.stored()
+    assert Counter(tuple(row.values()) for row in json.loads(kept)) == counts
+    assert page.tab.locator("input:checked").count() == 0
+    page.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_person_answers_on_a_phone(folder, chromium, tmp_path, theme):
+    page = Page(
+        chromium, folder / "survey.html", color_scheme=theme, viewport={"width": 360, "height": 740}
+    )
+    tab = page.tab
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+    assert tab.get_by_role("button", name="Download CSV").is_disabled()
+    tab.get_by_role("button", name="Store a protected answer").click()
+    assert "Please answer" in tab.get_by_role("alert").inner_text()
+    tab.get_by_role("radio", name="very good").check()
+    tab.get_by_role("radio", name="fairly").check()
+    tab.get_by_role("button", name="Store a protected answer").click()
+    assert tab.get_by_role("heading", name="This is what was stored").is_visible()
+    assert not tab.get_by_role("radio", name="very good").is_visible()
+    tab.reload()
+    assert tab.get_by_role("heading", name="1 answer stored").is_visible()
+    assert len(page.rows(tmp_path)) == 1
+    tab.on("dialog", lambda dialog: dialog.accept())
+    tab.get_by_role("button", name="Delete all").click()
+    assert tab.get_by_role("heading", name="No answers stored yet").is_visible()
+    page.requests.pop(1)  # the page again
+    page.close()
+
+
+@pytest.fixture
+def page_of(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    path = EXAMPLES / "survey_page.py"
+    spec = importlib.util.spec_from_file_location("survey_page", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.page_of
+
+
+def test_other_columns_have_fields_and_hostile_names_are_only_names(page_of, chromium, tmp_path):
+    name = '</script><img src=x onerror="document.title=1">'
+    columns = [
+        Column("age", "integer", Width(10)),
+        Column("day", "date"),
+        Column(name, "text"),
+        Column("ill", "boolean"),
+    ]
+    rows = [(41, date(2024, 2, 29), '=1+"a",\n', True), (5, date(2024, 3, 1), "__proto__", False)]
+    release = release_of(columns, rows, encoding="values", bits=0)
+    identity = ll.Release.of(release.joint, ll.Channel.identity(release.joint), ll.MaxLift(9.0))
+    wording = {"title": "T</script>", "intro": "<b>", "questions": {}, "unknown": "Not known."}
+    text = page_of(identity.with_table(release.origin), wording)
+    (tmp_path / "page.html").write_text(text, "utf-8")
+    page = Page(chromium, tmp_path / "page.html")
+    tab = page.tab
+    tab.get_by_label("age").fill("45")
+    tab.get_by_label("day").fill("2024-02-29")
+    tab.locator("input[name=q2]").first.check()
+    tab.get_by_role("radio", name="false").check()
+    tab.get_by_role("button", name="Store a protected answer").click()
+    assert tab.get_by_role("alert").inner_text() == "Not known."
+    tab.get_by_role("radio", name="true").check()
+    tab.get_by_role("button", name="Store a protected answer").click()
+    wanted = {"age": "[40, 50)", "day": "2024-02-29", name: '=1+"a",\n', "ill": "true"}
+    assert page.rows(tmp_path) == [wanted]
+    assert tab.title() == "T</script>"
+    page.close()
