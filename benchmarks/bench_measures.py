@@ -1,7 +1,7 @@
 """Leakage measures against qif (C++) and dit: the values agree; time beside.
 
-Ours start from the joint of S and X and the channel of X, and find P(s, y); the rivals get P(y|s)
-or P(s, y) ready, in the form that they ask for.
+Ours take the joint of S and X and the channel of X, and keep P(s, y) with the channel after the
+first measure; the rivals get P(y|s) or P(s, y) ready, in the form that they ask for.
 """
 
 import math
@@ -78,7 +78,7 @@ def bench_measure(contest: Any, measure: str, size: tuple[int, int]) -> None:
     ours = Contender(
         "lowlift measures",
         partial(OURS[measure], joint, channel),
-        settings="from P(s, x) and P(y|x)",
+        settings="P(s, x) and P(y|x) given; P(s, y) kept after the first call",
     )
     job = Job(
         "Leakage measures",

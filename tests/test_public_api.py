@@ -1,6 +1,7 @@
 """The public names, and what importing them must not cost."""
 
 import ast
+import importlib
 import inspect
 import re
 import subprocess
@@ -15,15 +16,19 @@ PUBLIC = [
     "ALIP",
     "LDP",
     "LIP",
+    "PML",
     "AlphaLift",
     "AtMost",
     "Audit",
+    "BetaLikeness",
     "BoundViolated",
     "Certificate",
     "Channel",
     "Chi2Lift",
     "Criterion",
+    "DeltaDisclosure",
     "DistortionCertificate",
+    "EveryPrior",
     "Infeasible",
     "InvalidInput",
     "Joint",
@@ -39,6 +44,7 @@ PUBLIC = [
     "RowsNeeded",
     "Schema",
     "SolverFailed",
+    "TCloseness",
     "Tradeoff",
     "audit",
     "audit_table",
@@ -163,7 +169,10 @@ def test_sources_check_input_without_assert(path):
 def test_every_module_lists_names_that_exist(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     defined = set()
-    for node in tree.body:
+    for node in (
+        *tree.body,
+        *(inner for outer in tree.body for inner in getattr(outer, "body", [])),
+    ):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             defined.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
@@ -181,14 +190,49 @@ def test_every_module_lists_names_that_exist(path):
 
 
 def modules_after(code):
-    script = f"import sys; {code}; print(*sorted(sys.modules))"
+    script = f"import sys; {code}; print(*sorted(sys.modules), file=sys.stderr)"
     run = [sys.executable, "-W", "error", "-c", script]
-    return set(subprocess.run(run, capture_output=True, text=True, check=True).stdout.split())
+    return set(subprocess.run(run, capture_output=True, text=True, check=True).stderr.split())
 
 
-def test_import_is_light():
-    loaded = {name.partition(".")[0] for name in modules_after("import lowlift")}
-    assert not loaded & {"numba", "scipy", "highspy", "multiprocessing", "llvmlite", "concurrent"}
+SOLVERS = {"numba", "scipy", "highspy", "multiprocessing", "llvmlite", "concurrent"}
+HEAVY = SOLVERS | {"numpy", "duckdb", "sqlglot", "pandas", "matplotlib", "jinja2"}
+
+
+@pytest.mark.parametrize(
+    ("code", "unwanted"),
+    [
+        ("import lowlift", HEAVY | {"typer", "rich"}),
+        ("import lowlift; lowlift.random_response, lowlift.sanitize", SOLVERS | {"duckdb"}),
+        ("from lowlift import *", SOLVERS | {"duckdb"}),
+        ("from lowlift._cli.app import app; app(['--help'], standalone_mode=False)", HEAVY),
+        (
+            "from lowlift._cli.app import app; app(['audit', '--help'], standalone_mode=False)",
+            HEAVY,
+        ),
+    ],
+)
+def test_import_is_light(code, unwanted):
+    loaded = {name.partition(".")[0] for name in modules_after(code)}
+    assert not loaded & unwanted
+
+
+def test_names_are_loaded_from_where_types_are_checked():
+    tree = ast.parse(Path(lowlift.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    for node in block.body:
+        module = importlib.import_module(node.module)
+        for alias in node.names:
+            assert getattr(lowlift, alias.name) is getattr(module, alias.name)
+
+
+def test_modules_are_there_without_an_import_of_their_own():
+    script = "import lowlift; print(lowlift.criteria.LIP(1.0), lowlift.tables.Schema.__name__)"
+    run = [sys.executable, "-c", script]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    with pytest.raises(AttributeError, match="no attribute 'lipp'"):
+        _ = lowlift.lipp
+    assert dir(lowlift) == sorted(lowlift.__all__)
 
 
 def test_audits_and_draws_need_no_solver():

@@ -45,6 +45,8 @@ def check_labels(labels: Iterable[Any] | None, size: int, axis: str) -> tuple[La
 
 
 def _plain(label: Any, axis: str, place: int, depth: int = 0) -> Label:
+    if type(label) is str:  # the most frequent by far
+        return label
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, tuple | list) and depth < _DEPTH:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import lowlift as ll
 from lowlift._cells.tree import Split, Tree
 from lowlift.tables import open_table
 from lowlift.tables.cells import CellBins
@@ -59,3 +60,19 @@ def test_the_cell_of_each_row(splits, monkeypatch):
     found = dict(zip((cell for (cell,) in counts.symbols), counts.counts, strict=True))
     expected = np.bincount(numbers // LISTED, minlength=size + 1)
     assert found == {k: n for k, n in enumerate(expected.tolist()) if n}
+
+
+def test_a_column_may_have_the_name_of_the_numbers_of_rows():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame(
+        {
+            "RowId": rng.integers(5, 9, 600),
+            "age": rng.integers(0, 90, 600),
+            "ill": rng.random(600) < 0.4,
+        }
+    )
+    safe = ll.sanitize(
+        people, sensitive="ill", released=["RowId", "age"], cells=4, criterion=ll.LIP(1.0)
+    )
+    assert safe.verification.is_ok
+    assert set(safe.table["RowId"]) <= set(people["RowId"])

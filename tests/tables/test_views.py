@@ -91,3 +91,17 @@ def test_what_is_published_of_a_changing_view_was_audited(
     codes = [int(row[0]) for row in store.read(target)]
     assert len(expected) > 1
     assert {y: codes.count(y) for y in expected} == expected
+
+
+@pytest.mark.parametrize("column", ["ward", "rowid"])
+def test_a_view_is_told_from_a_table_whatever_its_columns_are_called(tmp_path, column):
+    database = tmp_path / "people.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(
+            f"CREATE TABLE people AS SELECT i AS age, i AS {column} FROM range(9) r(i)"
+        )
+        connection.execute("CREATE VIEW shown AS FROM people")
+    with open_table(f"{database}?table=people") as table:
+        assert table.is_steady
+    with open_table(f"{database}?table=shown") as table:
+        assert not table.is_steady

@@ -272,3 +272,18 @@ def test_sibson_and_arimoto_keep_their_digits_next_to_order_one(alpha):
     assert found == pytest.approx(float(sibson), rel=1e-13)
     found = ll.measures.arimoto_information(joint, channel, alpha)
     assert found == pytest.approx(float(arimoto), rel=1e-13)
+
+
+def test_what_is_kept_with_a_channel_belongs_to_one_joint_and_cannot_be_changed():
+    channel = ll.Channel.identity(JOINT)
+    other = ll.Joint.from_counts([[1, 3], [3, 1]])
+    for joint in (JOINT, other, JOINT):
+        fresh = measures.lift(joint, ll.Channel.identity(joint))
+        assert (measures.lift(joint, channel) == fresh).all()
+        measures.lift(joint, channel)[:] = 0
+        measures.log_lift(joint, channel)[:] = 0
+        assert measures.maximal_leakage(joint, channel) == math.log(
+            measures.max_lift(joint, channel) @ [1 / 2, 1 / 2]
+        )
+    with pytest.raises(InvalidInput, match="joint"):
+        measures.lift(None, channel)

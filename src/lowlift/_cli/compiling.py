@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from lowlift._cli.output import MODE
-from lowlift._kernels.compilation import observe
 
 
 @contextmanager
@@ -15,6 +14,8 @@ def shown() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
+    from lowlift._kernels.compilation import observe
+
     with ExitStack() as stack:
         bars: list[Any] = []
 

@@ -40,6 +40,27 @@ class Sql:
     view: Annotated[
         str | None, typer.Option(metavar="NAME", help="Make a view of this name, e.g. hr.safe.")
     ] = None
+    dbt: Annotated[
+        bool, typer.Option("--dbt", help="Write a dbt model and its test into the project -o DIR.")
+    ] = False
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The name of the dbt model (safe).")
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Carry this column along; needs --accept-uncovered."),
+    ] = None
+    accept_uncovered: Annotated[
+        bool,
+        typer.Option("--accept-uncovered", help="Keep columns that the bound may not cover."),
+    ] = False
+    accept_unchecked: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unchecked",
+            help="With --dbt: a test that does not check the bound, where SQL cannot.",
+        ),
+    ] = False
     unseen: Annotated[
         str | None,
         typer.Option(
@@ -57,7 +78,9 @@ def export(
     sql: Sql,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="e.g. safe.sql; without it: printed."),
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="A file, or a folder for several; else printed."
+        ),
     ] = None,
     force: o.Force = False,
 ) -> None:
@@ -74,6 +97,11 @@ def export(
         "id": sql.id_column,
         "key_table": sql.key_table,
         "view": sql.view,
+        "dbt": sql.dbt or None,
+        "model": sql.model,
+        "keep": sql.keep or None,
+        "accept_uncovered": sql.accept_uncovered or None,
+        "accept_unchecked": sql.accept_unchecked or None,
         "unseen": sql.unseen,
     }
     made = run(Release.from_json(release), to, **given)

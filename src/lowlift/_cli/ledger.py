@@ -10,7 +10,6 @@ import typer
 from lowlift._cli import options as o
 from lowlift._cli import output
 from lowlift._cli.ledger_options import LedgerFile
-from lowlift._rounding import ceiling
 
 #: Columns that are named in a list of publications.
 _MOST_NAMES = 4
@@ -66,6 +65,8 @@ def show(file: LedgerFile = None) -> None:
 
 def _shortened(number: re.Match[str]) -> str:
     """Return a number as it was given, or if it is long, to three digits."""
+    from lowlift._rounding import ceiling
+
     text = number[0]
     return f"{float(text):g}" if len(text) <= _LONG else ceiling(float(text))
 

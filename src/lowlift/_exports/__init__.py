@@ -32,8 +32,9 @@ def export(release: "Release", to: str, **options: Any) -> "Export":
         dependencies that draws one record, in a browser or Node. "python": the same as a file that
         needs the standard library only.
     **options
-        For "sql": `dialect`, `table`, `id`, `key_table`, `view`, `dbt`, `unseen`; see
-        ``docs/guide/export.md``. The others take none. None is as if it were not given.
+        For "sql": `dialect`, `table`, `id`, `key_table`, `view`, `dbt`, `model`, `unseen`, `keep`,
+        `accept_uncovered`, `accept_unchecked`; see the guide. The others take none. None is as if
+        it were not given.
 
     Returns
     -------

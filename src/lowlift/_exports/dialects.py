@@ -31,6 +31,10 @@ class StatementDialect(DrawingDialect):
     fail: Callable[[Expression], Expression]
     #: Where the subkey is read from: a setting of the session, or a parameter of the statement.
     subkey: Callable[[], Expression]
+    #: The type of the largest whole numbers, 126 bits or more; too large ones must be errors.
+    whole: str
+    #: Such a number, not negative, divided by another and rounded down.
+    divide_whole: Callable[[Expression, int], Expression]
     #: The longest statement that it takes, in bytes.
     most_bytes: int = 64 * _MEGABYTE
 
@@ -38,6 +42,7 @@ class StatementDialect(DrawingDialect):
 def _of(dialect: Dialect, **more: Any) -> StatementDialect:
     """Return a dialect with what it lacks, and what differs."""
     known = {field.name: getattr(dialect, field.name) for field in fields(dialect)}
+    known |= {"whole": _DECIMAL, "divide_whole": _decimal_division}
     return StatementDialect(**(known | more))
 
 
@@ -70,13 +75,18 @@ def _days(day: Expression, start: Expression) -> Expression:
     return exp.DateDiff(this=day, expression=start, unit=exp.var("DAY"))
 
 
-def _exact_division(value: Expression, by: int) -> Expression:
-    # A quotient that is not whole would be rounded to some digits, possibly up.
-    rest = exp.Mod(this=value.copy(), expression=number(by))
-    return exp.cast(
-        exp.Div(this=exp.paren(exp.Sub(this=value, expression=rest)), expression=number(by)),
-        "bigint",
-    )
+def _exact_division(value: Expression, by: int, to: str = "bigint") -> Expression:
+    # Snowflake rounds a quotient that is not whole to some digits, possibly up.
+    rest = exp.Mod(this=exp.paren(value.copy()), expression=number(by))
+    whole = exp.paren(exp.Sub(this=exp.paren(value), expression=rest))
+    return exp.cast(exp.Div(this=whole, expression=number(by), typed=True), to)
+
+
+_DECIMAL = "decimal(38, 0)"
+
+
+def _decimal_division(value: Expression, by: int) -> Expression:
+    return _exact_division(value, by, _DECIMAL)
 
 
 _NO_UUID = dict(POSTGRES.types) | {"uuid": "text"}
@@ -87,6 +97,8 @@ DIALECTS: Mapping[str, StatementDialect] = {
         DUCKDB,
         fail=lambda text: call("error", text),
         subkey=lambda: call("getvariable", _text(SUBKEY)),
+        whole="int128",
+        divide_whole=DUCKDB.divide,
     ),
     "postgres": _of(
         POSTGRES,
@@ -96,6 +108,8 @@ DIALECTS: Mapping[str, StatementDialect] = {
         concat=lambda *parts: call("concat", *parts),
         fail=_failing_cast,
         subkey=lambda: _setting(exp.true()),
+        whole="decimal",
+        divide_whole=lambda value, by: call("div", value, number(by)),
     ),
     "spark": _of(
         SPARK,
@@ -114,6 +128,8 @@ DIALECTS: Mapping[str, StatementDialect] = {
         divide=lambda value, by: call("DIV", value, number(by)),
         days=_days,
         fail=lambda text: call("ERROR", text),
+        whole="bigdecimal",
+        divide_whole=lambda value, by: call("DIV", value, number(by)),
         subkey=lambda: exp.Parameter(this=exp.var(SUBKEY)),
         most_bytes=_MEGABYTE,
     ),
@@ -140,7 +156,7 @@ DIALECTS: Mapping[str, StatementDialect] = {
         hex_number=lambda digits: call("STRTOL", digits, number(16)),
         octets=lambda text: call("OCTET_LENGTH", text),
         is_nan=POSTGRES.is_nan,
-        divide=POSTGRES.divide,
+        divide=_exact_division,
         days=_days,
         fail=_failing_cast,
         subkey=_setting,
@@ -155,7 +171,7 @@ DIALECTS: Mapping[str, StatementDialect] = {
         octets=lambda text: call("LENGTH", call("TO_UTF8", text)),
         concat=lambda *parts: call("CONCAT", *parts),
         is_nan=lambda value: call("IS_NAN", value),
-        divide=POSTGRES.divide,
+        divide=_exact_division,
         days=_days,
         fail=lambda text: call("FAIL", text),
         subkey=exp.Placeholder,

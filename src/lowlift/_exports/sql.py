@@ -1,18 +1,23 @@
 """A release as one SQL statement: a SELECT, a view, or a dbt model and its test."""
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from lowlift._arguments import check_choice
 from lowlift._exports.carrying import is_function
+from lowlift._exports.dbt import VARIABLE, Template, project_files
 from lowlift._exports.dialects import DIALECTS, StatementDialect
 from lowlift._exports.files import Export
 from lowlift._exports.statements import Statement
 from lowlift._version import __version__
 from lowlift.encodings import Encoded
-from lowlift.errors import InvalidInput
+from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.tables.dialects import Expression, table_named
 from lowlift.tables.draws import UNSEEN
+from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
+from lowlift.tables.schema import column_names
 from lowlift.tables.sources import split_name
 
 
@@ -24,7 +29,12 @@ def exported(
     id: str | None = None,  # noqa: A002 (as in the options of every way to publish)
     key_table: str | None = None,
     view: str | None = None,
+    dbt: bool = False,
+    model: str | None = None,
     unseen: str = "error",
+    keep: Sequence[str] = (),
+    accept_uncovered: bool = False,
+    accept_unchecked: bool = False,
 ) -> Export:
     """Return the statement.
 
@@ -33,36 +43,82 @@ def exported(
     dialect
         "duckdb", "postgres", "spark", "bigquery", "snowflake", "redshift" or "trino".
     table
-        The table that is read, NAME or SCHEMA.NAME.
+        The table that is read, NAME or SCHEMA.NAME; for dbt a model, or SOURCE.TABLE.
     id
         The column of ids that is hashed; a release that draws nothing needs none.
     key_table
         A table of one row whose column ``subkey`` has the subkey, instead of a setting.
     view
         Make a view of this name.
+    dbt, model
+        Make a dbt model of this name ("safe"), and its test.
     unseen
         What to do with values that the design did not have: "error" or "suppress".
+    keep, accept_uncovered
+        Columns to keep as they are. No export can tell whether the bound holds with them.
+    accept_unchecked
+        Make a test although SQL cannot check the criterion: it then checks rows and outputs only.
     """
     check_choice(dialect, "dialect", tuple(DIALECTS))
     check_choice(unseen, "unseen", UNSEEN)
+    kept = tuple(column_names(keep, "keep"))
+    _refuse(encoded, table, id, kept, accept_uncovered=accept_uncovered)
+    _refuse_forms(view, model, dbt=dbt, accept_unchecked=accept_unchecked)
+    written, head = DIALECTS[dialect], _head(encoded, dialect)
+    if dbt:
+        template = Template()
+        key = template.variable(VARIABLE)
+        if key_table is not None:
+            key = _subkey_in(template.table(*split_name(key_table)))
+        source = template.table(*split_name(table))
+        drawn = Statement(encoded, written, source, id, key, unseen, kept)
+        made = project_files(
+            drawn, template, model or "safe", head, accept_unchecked=accept_unchecked
+        )
+    else:
+        key = written.subkey() if key_table is None else _subkey_in(_table(key_table))
+        statement = Statement(encoded, written, _table(table), id, key, unseen, kept)
+        # Every name in quotes: some warehouses read others in upper case.
+        text = statement.select().sql(dialect, pretty=True, identify=True)
+        if view is not None:
+            text = f"CREATE VIEW {written.sql(_table(view))} AS\n{text}"
+        made = Export({"release.sql": f"{head}{text};\n"})
+    for content in made.files.values():
+        _refuse_long(content, written)
+    return made
+
+
+def _refuse(
+    encoded: Encoded,
+    table: str,
+    identity: str | None,
+    kept: Sequence[str],
+    *,
+    accept_uncovered: bool,
+) -> None:
     if not table:
         raise InvalidInput("an export to sql must name the table that is read; got none.")
-    if id is None and not is_function(encoded):
+    if identity is None and not is_function(encoded):
         raise InvalidInput(
             "an export must draw by a key and a column of ids, because this release draws; got no "
             "id column. Name one."
         )
-    written = DIALECTS[dialect]
-    statement = Statement(
-        encoded, written, _table(table), id, _key(written, key_table), unseen
-    ).select()
-    # Every name in quotes: some warehouses read others in upper case.
-    text = statement.sql(dialect, pretty=True, identify=True)
-    if view is not None:
-        text = f"CREATE VIEW {written.sql(_table(view))} AS\n{text}"
-    content = f"{_head(encoded, written)}{text};\n"
-    _refuse_long(content, written)
-    return Export({"release.sql": content})
+    if kept and not accept_uncovered:
+        raise BoundViolated(
+            "a column may be kept beside what is published only where the bound holds for both "
+            f"together; an export of {kept[0]!r} cannot tell.",
+            advice="uncovered",
+        )
+    Output(None, encoded.columns, tuple(kept))  # refuses two columns of one name
+
+
+def _refuse_forms(
+    view: str | None, model: str | None, *, dbt: bool, accept_unchecked: bool
+) -> None:
+    if dbt and view is not None:
+        raise InvalidInput("name a view or a dbt model, not both; dbt says how a model is stored.")
+    if not dbt and (model is not None or accept_unchecked):
+        raise InvalidInput("model and accept_unchecked are for dbt; this export is not for dbt.")
 
 
 def _table(name: str) -> Expression:
@@ -70,17 +126,15 @@ def _table(name: str) -> Expression:
     return table_named(last, *schema)
 
 
-def _key(dialect: StatementDialect, key_table: str | None) -> Expression:
-    if key_table is None:
-        return dialect.subkey()
-    return exp.select(named("subkey")).from_(_table(key_table)).subquery()
+def _subkey_in(table: Expression) -> Expression:
+    return exp.select(named("subkey")).from_(table).subquery()
 
 
-def _head(encoded: Encoded, dialect: StatementDialect) -> str:
+def _head(encoded: Encoded, dialect: str) -> str:
     """Return comments that say what this is; names and values of the table are not in them."""
     return (
         f"-- Release {encoded.release.fingerprint}, published as {encoded.name}.\n"
-        f"-- For {dialect.name}, made by lowlift {__version__}.\n"
+        f"-- For {dialect}, made by lowlift {__version__}.\n"
     )
 
 

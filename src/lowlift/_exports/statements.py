@@ -23,7 +23,7 @@ from lowlift.tables.row_plans import RowPlan
 #: Hex digits of the subkey that a statement is given; see `lowlift.tables.alias.key_text`.
 _KEY_DIGITS = 40
 _HEX = "0123456789abcdef"
-_NULL = "null"
+NULL = "null"
 _UNSEEN = (
     "every value must have been seen at design; a row has one that was not. Design again on this "
     "table, or suppress such rows."
@@ -77,23 +77,23 @@ class Statement:
         query = (
             exp.select(*outputs, *kept)
             .from_(self._drawn().subquery("r"))
-            .join(_named_as("lowlift_outputs", "o"), on=named("y", "o").eq(y), join_type="left")
+            .join(named_as("lowlift_outputs", "o"), on=named("y", "o").eq(y), join_type="left")
         )
         if self.unseen == "suppress":
             query = query.where(exp.Not(this=y.copy().is_(exp.null())))
         else:
             query = query.where(self._or_fail(y.copy().is_(exp.null()), _UNSEEN, order.copy()))
         if self.id is not None:
-            query = query.join(_named_as("lowlift_checked", "c"), join_type="cross").where(
+            query = query.join(named_as("lowlift_checked", "c"), join_type="cross").where(
                 named("is_right", "c").eq(number(1))
             )
         return self._with_tables(query.order_by(order))
 
     def _with_tables(self, query: exp.Select) -> exp.Select:
         parts = [
-            ("lowlift_symbols", self._symbols()),
+            ("lowlift_symbols", self.symbols()),
             ("lowlift_slots", self._slots()[0]),
-            ("lowlift_outputs", self._outputs()),
+            ("lowlift_outputs", self.outputs()),
             ("lowlift_rows", self._rows()),
         ]
         if self.id is not None:
@@ -107,35 +107,35 @@ class Statement:
         """Return y, k0, k1, ... and the order o of each row."""
         alias = (
             exp.select(
-                *(named(f"c{k}", "s") for k in range(self._width)),
+                *(named(f"c{k}", "s") for k in range(self.width)),
                 *(named(name, "l") for name in self._slots()[1]),
             )
-            .from_(_named_as("lowlift_symbols", "s"))
-            .join(_named_as("lowlift_slots", "l"), on=named("x", "s").eq(named("x", "l")))
+            .from_(named_as("lowlift_symbols", "s"))
+            .join(named_as("lowlift_slots", "l"), on=named("x", "s").eq(named("x", "l")))
         )
         rows = exp.to_table("lowlift_rows")
         rows.this.set("quoted", True)
         if self.id is None:
             return self._looked_up(rows, alias)
         plan = RowPlan(
-            columns=tuple(Column(f"c{k}", "text") for k in range(self._width)),
+            columns=tuple(Column(f"c{k}", "text") for k in range(self.width)),
             alias=lookup(self.encoded.channel, self.encoded.release.draws)[1],
             bits=lookup(self.encoded.channel, self.encoded.release.draws)[2],
             key="",
-            null=_NULL,
+            null=NULL,
             id="t",
             keep=tuple(f"k{k}" for k in range(len(self.keep))),
             order="shuffled",
         )
-        key = exp.select(named("key")).from_(_named_as("lowlift_key", "k")).subquery()
+        key = exp.select(named("key")).from_(named_as("lowlift_key", "k")).subquery()
         query = plan.query(rows, alias.subquery(), self.dialect, key)
         for place in query.find_all(exp.Placeholder):
-            place.replace(exp.Literal.string(_NULL))
+            place.replace(exp.Literal.string(NULL))
         return query
 
     def _looked_up(self, rows: Expression, alias: exp.Select) -> exp.Select:
         """Return the same for a release that draws nothing: its order is random, its y is not."""
-        matches = [named(f"c{k}", "u").eq(named(f"c{k}", "a")) for k in range(self._width)]
+        matches = [named(f"c{k}", "u").eq(named(f"c{k}", "a")) for k in range(self.width)]
         kept = (named(f"k{k}", "u") for k in range(len(self.keep)))
         return (
             exp.select(named("first", "a").as_("y", quoted=True), *kept)
@@ -149,21 +149,22 @@ class Statement:
         )
 
     @property
-    def _width(self) -> int:
+    def width(self) -> int:
+        """How many columns X has."""
         return len(self.encoded.origin.released)
 
     def _rows(self) -> exp.Select:
         """Return what each row is drawn by: its symbols c0, c1, ..., its id t, what is kept."""
-        symbols = [self._symbol(column) for column in self.encoded.origin.released]
+        symbols = [self.symbol_of(column) for column in self.encoded.origin.released]
         inner = exp.select(*(one.as_(f"c{k}", quoted=True) for k, one in enumerate(symbols)))
         if self.id is not None:
             inner = inner.select(exp.cast(named(self.id), "text").as_("t", quoted=True))
         inner = inner.select(*(named(n).as_(f"k{k}", quoted=True) for k, n in enumerate(self.keep)))
         inner = inner.from_(self.table.copy())
-        texts = [_marked(named(f"c{k}")).as_(f"c{k}", quoted=True) for k in range(self._width)]
+        texts = [marked(named(f"c{k}")).as_(f"c{k}", quoted=True) for k in range(self.width)]
         more = ["t"] * (self.id is not None) + [f"k{k}" for k in range(len(self.keep))]
         query = exp.select(*texts, *map(named, more)).from_(inner.subquery("v"))
-        missing = exp.or_(*(named(f"c{k}").is_(exp.null()) for k in range(self._width)))
+        missing = exp.or_(*(named(f"c{k}").is_(exp.null()) for k in range(self.width)))
         if self.encoded.origin.missing == "drop":
             return query.where(exp.Not(this=exp.paren(missing)))
         if self.encoded.origin.missing == "error":
@@ -171,7 +172,7 @@ class Statement:
             return query.where(self._or_fail(missing, _MISSING, first))
         return query
 
-    def _symbol(self, column: Column) -> Expression:
+    def symbol_of(self, column: Column) -> Expression:
         """Return a symbol as text; not every warehouse casts booleans, or has UUIDs."""
         if column.kind == "boolean":
             value = named(column.name)
@@ -239,7 +240,7 @@ class Statement:
         return (
             exp.select(case.as_("is_right", quoted=True))
             .from_(counted.subquery("i"))
-            .join(_named_as("lowlift_key", "k"), join_type="cross")
+            .join(named_as("lowlift_key", "k"), join_type="cross")
         )
 
     def _told(self, *parts: str | Expression) -> Expression:
@@ -253,46 +254,46 @@ class Statement:
             )
         )
 
-    def _symbols(self) -> exp.Select:
+    def symbols(self) -> exp.Select:
         """Return the symbols of the channel: x, c0, c1, ..."""
         channel, labels = self.encoded.channel, self.encoded.release.joint.x_labels
         texts = Draw(self.encoded.origin.released, channel, labels).texts()
         rows = [
-            (x, *(_NULL if text is None else f"[{text}]" for text in row))
+            (x, *(NULL if text is None else f"[{text}]" for text in row))
             for x, row in enumerate(texts)
         ]
-        return _values(["x", *(f"c{k}" for k in range(self._width))], rows)
+        return values_of(["x", *(f"c{k}" for k in range(self.width))], rows)
 
     def _slots(self) -> tuple[exp.Select, list[str]]:
         """Return the table of slots with the symbol of each, and its other columns' names."""
         symbols, columns, _ = lookup(self.encoded.channel, self.encoded.release.draws)
         names = list(columns)
         rows = zip(symbols.tolist(), *(columns[name].tolist() for name in names), strict=True)
-        return _values(["x", *names], rows), names
+        return values_of(["x", *names], rows), names
 
-    def _outputs(self) -> exp.Select:
+    def outputs(self) -> exp.Select:
         """Return what is published for each output: y, o0, o1, ..., as texts."""
         columns = self.encoded.columns
         texts = zip(*(column.texts for column in columns), strict=True)
         rows = [(y, *row) for y, row in enumerate(texts)]
-        return _values(["y", *(f"o{k}" for k in range(len(columns)))], rows)
+        return values_of(["y", *(f"o{k}" for k in range(len(columns)))], rows)
 
 
-def _named_as(name: str, alias: str) -> Expression:
+def named_as(name: str, alias: str) -> Expression:
     table = exp.Table(this=exp.to_identifier(name, quoted=True))
     return exp.alias_(table, alias, table=True)
 
 
-def _marked(text: Expression) -> Expression:
+def marked(text: Expression) -> Expression:
     """Return a symbol's text so that no text looks like a missing value, and blanks count."""
     joined = exp.DPipe(
         this=exp.DPipe(this=exp.Literal.string("["), expression=text),
         expression=exp.Literal.string("]"),
     )
-    return exp.Coalesce(this=joined, expressions=[exp.Literal.string(_NULL)])
+    return exp.Coalesce(this=joined, expressions=[exp.Literal.string(NULL)])
 
 
-def _values(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> exp.Select:
+def values_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> exp.Select:
     """Return a list of values as a table."""
     listed = exp.values([tuple(row) for row in rows], alias="listed", columns=names)
     return exp.select(*map(named, names)).from_(listed)

@@ -8,18 +8,12 @@ import numpy.typing as npt
 
 from lowlift._arguments import check_choice
 from lowlift._arrays import Floats
-from lowlift._channel import Channel, check_pair
+from lowlift._channel import Channel
 from lowlift._joint import Joint
 from lowlift._kernels import lift as kernel
 from lowlift.criteria.averaged import check_alpha
 from lowlift.errors import InvalidInput
-from lowlift.measures.outputs import chi2_lift, l1_lift, lift, log_lift, measure
-
-
-def _p_sy(joint: Joint, channel: Channel) -> Floats:
-    check_pair(joint, channel)
-    masses = channel.output_masses(joint)
-    return np.asarray(masses / masses.sum())
+from lowlift.measures.outputs import chi2_lift, l1_lift, measure, prepared
 
 
 def entropy(p: npt.ArrayLike) -> float:
@@ -58,13 +52,11 @@ def mutual_information(joint: Joint, channel: Channel, of: str = "x") -> float:
     >>> mutual_information(joint, Channel.identity(joint)) == math.log(2)
     True
     """
-    check_pair(joint, channel)
     check_choice(of, "of", ("x", "s"))
+    known = prepared(joint, channel)
     if of == "x":
-        return information_x(joint, channel, channel.output_masses(joint).sum(axis=0))
-    p_sy = _p_sy(joint, channel)
-    ratio = lift(joint, channel)
-    return max(0.0, float((p_sy * np.log(np.where(p_sy > 0, ratio, 1.0))).sum()))
+        return information_x(joint, channel, known.p_y)
+    return max(0.0, float(np.add.reduce(known.p_sy * known.information, axis=None)))
 
 
 def information_x(joint: Joint, channel: Channel, masses_y: Floats) -> float:
@@ -99,8 +91,7 @@ def normalized(joint: Joint, information: float) -> float:
 def _average(
     joint: Joint, channel: Channel, per_output: Callable[[Joint, Channel], Floats]
 ) -> float:
-    p_y = _p_sy(joint, channel).sum(axis=0)
-    return float(p_y @ per_output(joint, channel))
+    return float(prepared(joint, channel).p_y @ per_output(joint, channel))
 
 
 @measure
@@ -143,7 +134,10 @@ def sibson_information(joint: Joint, channel: Channel, alpha: float) -> float:
     """
     if check_alpha(alpha) == 1:
         return mutual_information(joint, channel, of="s")
-    p_y, logs = _p_sy(joint, channel).sum(axis=0), log_lift(joint, channel)
+    known = prepared(joint, channel)
+    if math.isinf(alpha):
+        return _scaled_log(float(known.p_y @ np.maximum.reduce(known.lift)), alpha)
+    p_y, logs = known.p_y, known.log_lift
     if alpha < _NEAR_ONE:
         excess = joint.p_s @ _times_expm1(np.exp(logs), logs, alpha - 1)
         return _near_one(p_y, np.log1p(excess) / alpha, alpha)
@@ -164,9 +158,12 @@ def arimoto_information(joint: Joint, channel: Channel, alpha: float) -> float:
     """
     if check_alpha(alpha) == 1:
         return mutual_information(joint, channel, of="s")
-    p_y, log_p = _p_sy(joint, channel).sum(axis=0), np.log(joint.p_s)
+    if math.isinf(alpha):
+        return _scaled_log(bayes_vulnerability(joint, channel) / float(joint.p_s.max()), alpha)
+    known = prepared(joint, channel)
+    p_y, log_p = known.p_y, np.log(joint.p_s)
     # Columns: the posteriors, and the prior last; each gives log (sum p**alpha)**(1/alpha).
-    logs = np.column_stack([log_lift(joint, channel) + log_p[:, None], log_p])
+    logs = np.column_stack([known.log_lift + log_p[:, None], log_p])
     if alpha < _NEAR_ONE:
         norms = np.log1p(_times_expm1(np.exp(logs), logs, alpha - 1).sum(axis=0)) / alpha
         return _near_one(p_y, norms[:-1] - norms[-1], alpha)
@@ -215,4 +212,4 @@ def bayes_vulnerability(joint: Joint, channel: Channel) -> float:
     >>> bayes_vulnerability(joint, Channel.identity(joint))
     0.75
     """
-    return float(_p_sy(joint, channel).max(axis=0).sum())
+    return float(np.add.reduce(np.maximum.reduce(prepared(joint, channel).p_sy)))

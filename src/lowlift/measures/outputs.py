@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from inspect import cleandoc, signature
 from typing import Any, NamedTuple, TypeVar
 
@@ -32,6 +33,52 @@ def measure(function: F) -> F:
     return function
 
 
+class Prepared:
+    """What the measures of a joint and a channel begin with; kept with the channel.
+
+    The arrays are never handed out: who gets one may change it.
+
+    Parameters
+    ----------
+    joint, channel
+        Checked here, once.
+    """
+
+    def __init__(self, joint: Joint, channel: Channel) -> None:
+        check_pair(joint, channel)
+        self.joint = joint
+        masses = channel.output_masses(joint)
+        #: P(s, y), (|S|, |Y|), and P(y).
+        self.p_sy: Floats = masses / masses.sum()
+        self.p_y: Floats = self.p_sy.sum(axis=0)
+        self.lift: Floats = masses / masses.sum(axis=0) / joint.p_s[:, None]
+
+    @cached_property
+    def log_lift(self) -> Floats:
+        """The log of each lift in nats; -inf for a zero lift."""
+        return kernel.log_or_minus_inf(self.lift)
+
+    @cached_property
+    def information(self) -> Floats:
+        """The log of each lift; 0 where P(s, y) is 0, which adds nothing to a mean."""
+        return np.log(np.where(self.p_sy > 0, self.lift, 1.0))
+
+
+#: Larger tables are prepared anew for each measure.
+_MOST_KEPT = 1 << 20
+
+
+def prepared(joint: Joint, channel: Channel) -> Prepared:
+    """Return what the measures of this pair begin with: the last joint of a channel is kept."""
+    kept = getattr(channel, "_prepared", None)
+    if isinstance(kept, Prepared) and kept.joint is joint:
+        return kept
+    found = Prepared(joint, channel)
+    if found.p_sy.size <= _MOST_KEPT:
+        vars(channel)["_prepared"] = found
+    return found
+
+
 @measure
 def lift(joint: Joint, channel: Channel) -> Floats:
     """Return l(s, y) = P(s|y) / P(s), (|S|, |Y|), equation 1.
@@ -43,9 +90,7 @@ def lift(joint: Joint, channel: Channel) -> Floats:
     array([[0.5, 1.5],
            [1.5, 0.5]])
     """
-    check_pair(joint, channel)
-    masses = channel.output_masses(joint)
-    return np.asarray(masses / masses.sum(axis=0) / joint.p_s[:, None])
+    return prepared(joint, channel).lift.copy()
 
 
 @measure
@@ -59,7 +104,7 @@ def log_lift(joint: Joint, channel: Channel) -> Floats:
     array([[-0.6931,  0.4055],
            [ 0.4055, -0.6931]])
     """
-    return kernel.log_or_minus_inf(lift(joint, channel))
+    return prepared(joint, channel).log_lift.copy()
 
 
 @measure
@@ -72,7 +117,7 @@ def min_lift(joint: Joint, channel: Channel) -> Floats:
     >>> min_lift(joint, Channel.identity(joint))
     array([0.5, 0.5])
     """
-    return np.asarray(lift(joint, channel).min(axis=0))
+    return np.asarray(np.minimum.reduce(prepared(joint, channel).lift))
 
 
 @measure
@@ -85,7 +130,7 @@ def max_lift(joint: Joint, channel: Channel) -> Floats:
     >>> max_lift(joint, Channel.identity(joint))
     array([1.5, 1.5])
     """
-    return np.asarray(lift(joint, channel).max(axis=0))
+    return np.asarray(np.maximum.reduce(prepared(joint, channel).lift))
 
 
 def _exp(logs: Floats) -> Floats:
@@ -103,7 +148,7 @@ def l1_lift(joint: Joint, channel: Channel) -> Floats:
     >>> l1_lift(joint, Channel.identity(joint)).round(12)
     array([0.5, 0.5])
     """
-    return _exp(kernel.log_l1(lift(joint, channel), joint.p_s))
+    return _exp(kernel.log_l1(prepared(joint, channel).lift, joint.p_s))
 
 
 @measure
@@ -116,7 +161,7 @@ def chi2_lift(joint: Joint, channel: Channel) -> Floats:
     >>> chi2_lift(joint, Channel.identity(joint)).round(12)
     array([0.25, 0.25])
     """
-    return _exp(kernel.log_chi2(lift(joint, channel), joint.p_s))
+    return _exp(kernel.log_chi2(prepared(joint, channel).lift, joint.p_s))
 
 
 @measure
@@ -129,7 +174,9 @@ def alpha_lift(joint: Joint, channel: Channel, alpha: float) -> Floats:
     >>> alpha_lift(joint, Channel.identity(joint), 2.0).round(4)
     array([1.118, 1.118])
     """
-    return _exp(kernel.log_alpha_mean(log_lift(joint, channel), joint.p_s, check_alpha(alpha)))
+    return _exp(
+        kernel.log_alpha_mean(prepared(joint, channel).log_lift, joint.p_s, check_alpha(alpha))
+    )
 
 
 @measure
@@ -142,7 +189,7 @@ def l1_lift_inverse(joint: Joint, channel: Channel) -> Floats:
     >>> l1_lift_inverse(joint, Channel.identity(joint)).round(4)
     array([0.6667, 0.6667])
     """
-    return _exp(kernel.log_l1(kernel.reciprocal(lift(joint, channel)), joint.p_s))
+    return _exp(kernel.log_l1(kernel.reciprocal(prepared(joint, channel).lift), joint.p_s))
 
 
 @measure
@@ -155,7 +202,7 @@ def chi2_lift_inverse(joint: Joint, channel: Channel) -> Floats:
     >>> chi2_lift_inverse(joint, Channel.identity(joint)).round(4)
     array([0.5556, 0.5556])
     """
-    return _exp(kernel.log_chi2(kernel.reciprocal(lift(joint, channel)), joint.p_s))
+    return _exp(kernel.log_chi2(kernel.reciprocal(prepared(joint, channel).lift), joint.p_s))
 
 
 @measure
@@ -168,7 +215,9 @@ def alpha_lift_inverse(joint: Joint, channel: Channel, alpha: float) -> Floats:
     >>> alpha_lift_inverse(joint, Channel.identity(joint), 2.0).round(4)
     array([1.4907, 1.4907])
     """
-    return _exp(kernel.log_alpha_mean(-log_lift(joint, channel), joint.p_s, check_alpha(alpha)))
+    return _exp(
+        kernel.log_alpha_mean(-prepared(joint, channel).log_lift, joint.p_s, check_alpha(alpha))
+    )
 
 
 class LocalDifferentialPrivacy(NamedTuple):
@@ -206,7 +255,7 @@ def local_differential_privacy(joint: Joint, channel: Channel) -> LocalDifferent
     >>> local_differential_privacy(joint, Channel.identity(joint)).maximum
     3.0
     """
-    values = lift(joint, channel)
+    values = prepared(joint, channel).lift
     with np.errstate(divide="ignore", over="ignore"):
-        gamma = values.max(axis=0) / values.min(axis=0)
+        gamma = np.maximum.reduce(values) / np.minimum.reduce(values)
     return LocalDifferentialPrivacy(gamma, float(gamma.max()))

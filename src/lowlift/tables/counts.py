@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lowlift._arrays import Ints
 from lowlift._joint import Joint, Label
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import MISSING, Column
@@ -50,13 +51,14 @@ class Counts:
         """
         if not isinstance(missing, str) or missing not in MISSING:
             raise InvalidInput(f"missing must be value, drop or error; got {missing!r}.")
-        ranked = [_Ranked(column) for column in columns]
-        groups = [
-            (tuple(map(_Ranked.label, ranked, texts)), int(number)) for *texts, number in found
-        ]
-        ranks = [part.ranks() for part in ranked]
-        groups.sort(key=lambda group: tuple(map(dict.__getitem__, ranks, group[0])))
-        return cls._of(columns, groups).after_missing(missing)
+        # By column and not by row: there may be half a million of them.
+        *texts, numbers = list(zip(*found, strict=True)) or [()] * (len(columns) + 1)
+        ranked = [_ranked(column, part) for column, part in zip(columns, texts, strict=True)]
+        order = np.lexsort([ranks for _, ranks in reversed(ranked)])
+        labels = ([known[rank] for rank in ranks[order].tolist()] for known, ranks in ranked)
+        amounts = [int(numbers[group]) for group in order.tolist()]
+        symbols = list(zip(*labels, strict=True))
+        return cls(tuple(columns), symbols, amounts, sum(amounts), 0).after_missing(missing)
 
     @classmethod
     def _of(
@@ -112,53 +114,44 @@ class Counts:
             )
         if not self.symbols:
             raise InvalidInput("a joint must have rows; all were dropped for missing values.")
-        s_of: dict[tuple[Label, ...], int] = {}
-        x_of: dict[tuple[Label, ...], int] = {}
-        cells = []
-        for labels in self.symbols:
-            s = s_of.setdefault(labels[:n_sensitive], len(s_of))
-            cells.append((s, x_of.setdefault(labels[n_sensitive:], len(x_of))))
-        if len(s_of) * len(x_of) > _MOST_CELLS:
+        parts = list(zip(*self.symbols, strict=True))
+        s_labels, s = _numbered(parts[:n_sensitive])
+        x_labels, x = _numbered(parts[n_sensitive:])
+        if len(s_labels) * len(x_labels) > _MOST_CELLS:
             raise InvalidInput(
-                f"S and X must span at most {_MOST_CELLS} cells; they have {len(s_of)} times "
-                f"{len(x_of)} symbols. Use fewer columns or wider bins."
+                f"S and X must span at most {_MOST_CELLS} cells; they have {len(s_labels)} times "
+                f"{len(x_labels)} symbols. Use fewer columns or wider bins."
             )
-        table = np.zeros((len(s_of), len(x_of)), np.int64)
-        places = np.array(cells)
-        np.add.at(table, (places[:, 0], places[:, 1]), self.counts)
+        table = np.zeros((len(s_labels), len(x_labels)), np.int64)
+        np.add.at(table, (s, x), self.counts)
         # The combinations are sorted, so S already is; X is sorted here.
-        found = list(x_of)
-        order = self._sorted(found, self.columns[n_sensitive:])
-        return Joint.from_counts(
-            table[:, order], _shown(list(s_of)), _shown([found[x] for x in order])
-        )
-
-    @staticmethod
-    def _sorted(symbols: list[tuple[Label, ...]], columns: Sequence[Column]) -> list[int]:
-        keys = [
-            tuple(column.order_of(label) for column, label in zip(columns, symbol, strict=True))
-            for symbol in symbols
-        ]
-        return sorted(range(len(symbols)), key=keys.__getitem__)
+        order = _order(x_labels, self.columns[n_sensitive:])
+        return Joint.from_counts(table[:, order], s_labels, [x_labels[k] for k in order])
 
 
-def _shown(symbols: list[tuple[Label, ...]]) -> list[Label]:
-    """Return the label itself for one column, a tuple for more."""
-    return [symbol[0] if len(symbol) == 1 else symbol for symbol in symbols]
+def _numbered(parts: Sequence[Sequence[Label]]) -> tuple[list[Any], list[int]]:
+    """Return the different symbols as they first come, and the number of each one given.
+
+    The label itself for one column, a tuple for more.
+    """
+    symbols = parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
+    number_of = {symbol: number for number, symbol in enumerate(dict.fromkeys(symbols))}
+    return list(number_of), list(map(number_of.__getitem__, symbols))
 
 
-class _Ranked:
-    """The labels of one column, made once per text, and their order."""
+def _order(symbols: list[Any], columns: Sequence[Column]) -> list[int]:
+    """Return the places of symbols in the order of their labels, column by column."""
+    if len(columns) == 1:
+        keys: list[Any] = list(map(columns[0].order_of, symbols))
+    else:
+        keys = [tuple(map(Column.order_of, columns, symbol)) for symbol in symbols]
+    return sorted(range(len(symbols)), key=keys.__getitem__)
 
-    def __init__(self, column: Column) -> None:
-        self.column = column
-        self.labels: dict[str | None, Label] = {}
 
-    def label(self, text: str | None) -> Label:
-        if text not in self.labels:
-            self.labels[text] = self.column.label_of(text)
-        return self.labels[text]
-
-    def ranks(self) -> dict[Label, int]:
-        labels = sorted(self.labels.values(), key=self.column.order_of)
-        return {label: rank for rank, label in enumerate(labels)}
+def _ranked(column: Column, texts: Sequence[str | None]) -> tuple[list[Label], Ints]:
+    """Return the labels of a column in their order, and the place there of each text's label."""
+    label_of = {text: column.label_of(text) for text in dict.fromkeys(texts)}
+    labels = sorted(label_of.values(), key=column.order_of)
+    rank_of = {label: rank for rank, label in enumerate(labels)}
+    ranks = {text: rank_of[label] for text, label in label_of.items()}
+    return labels, np.fromiter(map(ranks.__getitem__, texts), np.int64, len(texts))

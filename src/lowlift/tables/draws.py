@@ -300,13 +300,25 @@ def _dealt(wanted: Ints, rng: np.random.Generator) -> tuple[npt.NDArray[Any], In
     # Six standard deviations less than wanted: hardly ever is an output dealt too often.
     shares = np.maximum(wanted - 6 * np.sqrt(wanted), 0) / max(rows, 1)
     cells = np.floor(shares * (1 << 16)).astype(np.int64)
-    table = np.repeat(np.arange(free + 1), [*cells, (1 << 16) - int(cells.sum())])
     codes = np.empty(rows, np.min_scalar_type(free))
-    dealt = np.zeros(free + 1, np.int64)
+    table = np.repeat(np.arange(free + 1), [*cells, (1 << 16) - int(cells.sum())])
+    table = table.astype(codes.dtype)
     for start in range(0, rows, 1 << 16):
         part = codes[start : start + (1 << 16)]
         words = rng.bit_generator.random_raw(-(-len(part) // 4)).view(np.uint16)[: len(part)]
-        outputs = table[words]
-        dealt += np.bincount(outputs, minlength=free + 1)
-        part[:] = outputs
-    return codes, wanted - dealt[:-1]
+        table.take(words, out=part, mode="clip")  # to check words of 16 bits would take a copy
+    return codes, wanted - _counted(codes, free)
+
+
+def _counted(codes: npt.NDArray[Any], below: int) -> Ints:
+    """Return how often each code below a number occurs; bytes are counted two at a time."""
+    is_byte, even = codes.itemsize == 1, len(codes) // 2 * 2
+    words, size = (codes[:even].view(np.uint16), 1 << 16) if is_byte else (codes, below + 1)
+    counts = np.zeros(size, np.int64)
+    for start in range(0, len(words), 1 << 17):
+        counts += np.bincount(words[start : start + (1 << 17)], minlength=size)
+    if is_byte:
+        pairs = counts.reshape(256, 256)
+        counts = pairs.sum(axis=0) + pairs.sum(axis=1)
+        counts[codes[even:]] += 1
+    return counts[:below]

@@ -50,7 +50,8 @@ def combinations(
 ) -> int:
     """Estimate the combinations of values, in the first rows if so asked; exact if few."""
     part = _part_of(most)
-    query = queries.groups(columns, engine.table, engine.dialect, part, first)
+    table = engine.table if first is None else engine.head(first)
+    query = queries.groups(columns, table, engine.dialect, part)
     return part * int(engine.fetch(query)[0][0])
 
 
@@ -58,7 +59,7 @@ def refuse_many(
     engine: Engine, columns: Sequence[Column], most: int, found: int, first: int | None = None
 ) -> NoReturn:
     """Refuse columns with too many combinations, and say which have the most values."""
-    query = queries.symbols_counted(columns, engine.table, engine.dialect, _SHOWN)
+    query = queries.symbols_counted(columns, engine.head(_SHOWN), engine.dialect)
     rows, *sizes = map(int, engine.fetch(query)[0])
     ranked = sorted(zip(sizes, (c.name for c in columns), strict=True), reverse=True)
     shown = ", ".join(f"{name!r} has {size:,}" for size, name in ranked[:3])

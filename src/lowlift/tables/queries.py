@@ -69,19 +69,19 @@ def _keys(columns: Sequence[Column], table: Expression, dialect: Dialect) -> exp
     return exp.select(*keys).from_(table.copy())
 
 
+def head(table: Expression, most: int) -> Expression:
+    """Return the first rows of a table, at most so many."""
+    return exp.select(exp.Star()).from_(table.copy()).limit(most).subquery("head")
+
+
 def groups(
-    columns: Sequence[Column],
-    table: Expression,
-    dialect: Dialect,
-    part: int = 1,
-    first: int | None = None,
+    columns: Sequence[Column], table: Expression, dialect: Dialect, part: int = 1
 ) -> exp.Select:
     """Count one in `part` of the combinations of symbols, chosen by their hashes.
 
-    It takes so much less memory than to count all of them. Only the first rows if so asked.
+    It takes so much less memory than to count all of them.
     """
     keys = _keys(columns, table, dialect)
-    keys = keys if first is None else keys.limit(first)
     hashed = dialect.hashed([named(f"c{k}") for k in range(len(columns))])
     hashes = exp.select(hashed.as_("h")).from_(keys.subquery("v"))
     is_chosen = (named("h") % number(part)).eq(0)
@@ -89,15 +89,12 @@ def groups(
     return exp.select(different).from_(hashes.subquery("w")).where(is_chosen)
 
 
-def symbols_counted(
-    columns: Sequence[Column], table: Expression, dialect: Dialect, first: int
-) -> exp.Select:
-    """Count the first rows, and in them the different symbols of each column, without missing."""
+def symbols_counted(columns: Sequence[Column], table: Expression, dialect: Dialect) -> exp.Select:
+    """Count the rows, and in them the different symbols of each column, without missing."""
     counts = (
         exp.Count(this=exp.Distinct(expressions=[named(f"c{k}")])) for k in range(len(columns))
     )
-    keys = _keys(columns, table, dialect).limit(first)
-    return rows(keys.subquery("v")).select(*counts)
+    return rows(_keys(columns, table, dialect).subquery("v")).select(*counts)
 
 
 def _key(column: Column, dialect: Dialect) -> Expression:

@@ -99,6 +99,10 @@ class Engine:
         """Run a query whose answer is small and return its rows."""
         raise NotImplementedError
 
+    def head(self, rows: int) -> Expression:
+        """Return the table's first rows, at most so many, as a table."""
+        return queries.head(self.table, rows)
+
     def most_different(self) -> float:
         """Return the most different rows it can have, as far as that is known without a reading."""
         return math.inf

@@ -1,7 +1,7 @@
 """Cells of the rows of a stored table in DuckDB, found a part of the tree at a time."""
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +26,7 @@ class NumbersCells:
 
     sandbox: Sandbox
     table: Expression
+    kinds: Mapping[str, str]
     #: Whether the rows have numbers.
     _is_held = True
     #: The cells of the rows that were numbered last.
@@ -35,7 +36,8 @@ class NumbersCells:
         """Return the numbers of the rows, and the cell of each."""
         bins = cells_in(cells)
         if self._numbered is None or self._numbered[0] != bins:
-            self._numbered = bins, *numbers_of_cells(self.sandbox, self.table, bins)
+            table, row = numbered_rows(self.table, self.kinds)
+            self._numbered = bins, *numbers_of_cells(self.sandbox, table, row, bins)
         return self._numbered[1:]
 
     def numbered_cells(self, columns: Sequence[Column]) -> tuple[list[Column], Expression]:
@@ -46,18 +48,35 @@ class NumbersCells:
                 rows, cells = self.cells_of_rows(column)
                 row, place = (f"{name}_{secrets.token_hex(8)}" for name in ("row", "cell"))
                 self.sandbox.register("numbers", {row: rows, place: cells})
+                stored, key = numbered_rows(self.table, self.kinds)
                 made[k] = replace(column, bins=replace(column.bins, known=place))
                 table = (
                     exp.select(exp.Column(this=exp.Star(), table="h"), named(place))
-                    .from_(exp.alias_(self.table.copy(), "h", table=True))
-                    .join(table_named("numbers"), on=named("rowid", "h").eq(named(row)))
+                    .from_(exp.alias_(stored, "h", table=True))
+                    .join(table_named("numbers"), on=named(key, "h").eq(named(row)))
                     .subquery("numbered")
                 )
         return made, table
 
 
-def numbers_of_cells(sandbox: Sandbox, table: Expression, bins: CellBins) -> tuple[Ints, Ints]:
-    """Return the numbers of the rows of a stored table, and the cell of each.
+def has_rowids(names: Iterable[str]) -> bool:
+    """Tell whether DuckDB's numbers of stored rows can be asked for: no column has their name."""
+    return all(name.casefold() != "rowid" for name in names)
+
+
+def numbered_rows(table: Expression, names: Iterable[str]) -> tuple[Expression, str]:
+    """Return a stored table of these columns, and the column that numbers its rows from 0."""
+    if has_rowids(names):
+        return table.copy(), "rowid"
+    place = f"row_{secrets.token_hex(8)}"
+    counted = exp.Sub(this=DUCKDB.row_number(), expression=number(1)).as_(place)
+    return exp.select(exp.Star(), counted).from_(table.copy()).subquery("stored"), place
+
+
+def numbers_of_cells(
+    sandbox: Sandbox, table: Expression, key: str, bins: CellBins
+) -> tuple[Ints, Ints]:
+    """Return the numbers of the rows of a stored table, in its column `key`, and the cell of each.
 
     DuckDB sets memory aside for each condition of a query and each value that it lists, and runs it
     for each 2,048 rows however few come to it. So a large tree is cut: rows are sorted by the
@@ -72,7 +91,7 @@ def numbers_of_cells(sandbox: Sandbox, table: Expression, bins: CellBins) -> tup
     def ended(start: int, place: Expression) -> list[Expression]:
         return [place.as_(row), queries.below(bins, start, DUCKDB, roots).as_(end)]
 
-    first = ended(0 if bins.tree.splits else -1, named("rowid"))
+    first = ended(0 if bins.tree.splits else -1, named(key))
     done = []
     if not roots:
         done.append(found(exp.select(*first).from_(table)))

@@ -37,7 +37,7 @@ class DatabaseTarget(Writer):
         #: Tells our table from the one that it replaces, as its comment.
         self.mark = f"lowlift {secrets.token_hex(8)}"
         self.shared = self._shared()
-        if not self.is_new:
+        if not self.is_new and not output.force:
             self._refuse_existing_table()
 
     def _shared(self) -> DuckDB | None:
@@ -66,7 +66,7 @@ class DatabaseTarget(Writer):
                 found = self._exists(self._open([]), "output")
             finally:
                 self._close()
-        if found and not self.output.force:
+        if found:
             raise InvalidInput(
                 f"an output must not exist; table {self.name!r} does. Use force to replace it."
             )

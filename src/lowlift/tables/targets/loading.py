@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 from sqlglot import exp
 
 from lowlift._arrays import Ints
+from lowlift.tables.background import started
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
@@ -19,6 +21,8 @@ from lowlift.tables.row_plans import RowPlan, by_output
 _ROWS, _OUTPUTS = table_named("rows"), table_named("outputs")
 #: Each part of a Parquet file lists the names of an ENUM, so that more of them make it larger.
 _MOST_NAMES = 1000
+#: Whole numbers of so many bytes.
+_TYPES = {1: "utinyint", 2: "usmallint", 4: "uinteger"}
 
 
 class Writer:
@@ -40,8 +44,9 @@ class Writer:
 
     def write_counts(self, counts: Sequence[int], seed: int | None, progress: Progress) -> None:
         """Write each output as often as counted, in random order."""
+        codes = started(lambda: shuffled_codes(counts, seed), "lowlift shuffle")
         sandbox = self._open([])
-        sandbox.register("rows", {"y": shuffled_codes(counts, seed)})
+        sandbox.register("rows", {"y": codes.result()})
         self.drawn = counts
         self._store(sandbox)
         progress(sum(counts), sum(counts))
@@ -120,7 +125,11 @@ def published(
         lists.append(exp.Cast(this=texts, to=exp.DataType.build(f"{kind}[]", dialect="duckdb")))
         values[f"v{k}"] = shown
     if not is_ordered:
-        lists = [call("unnest", one) for one in (*lists, call("range", number(len(shown))))]
+        # As `shuffled_codes` has them: no row is cast for the join.
+        kind = _TYPES[np.min_scalar_type(len(shown)).itemsize]
+        numbers = call("unnest", call("range", number(len(shown))))
+        lists = [call("unnest", one) for one in lists]
+        lists.append(exp.cast(numbers, kind, dialect="duckdb"))
     looked_up = exp.select(*(one.as_(f"v{k}") for k, one in enumerate(lists)))
     sandbox.run(f"CREATE TEMP TABLE {DUCKDB.sql(_OUTPUTS)} AS {DUCKDB.sql(looked_up)}", values)
     y = exp.cast(named("y", "r"), "bigint")
@@ -136,7 +145,7 @@ def published(
     if is_ordered:
         return query.join(outputs, join_type="cross")
     number_of = named(f"v{len(output.columns)}", "o")
-    return query.join(outputs, on=y.eq(number_of), join_type="left")
+    return query.join(outputs, on=named("y", "r").eq(number_of), join_type="left")
 
 
 def _enum_of(texts: Sequence[str | None]) -> str | None:
