@@ -43,15 +43,22 @@ class Head(NamedTuple):
     place: Place
     answer: Answer | None
     problem: str = ""
+    #: Who got a table of this setting; empty for nobody.
+    published_for: tuple[str, ...] = ()
 
 
-def heads(places: Sequence[Place], answers: Sequence[Answer | str | None]) -> list[Head]:
-    """Return the heads of the columns."""
+def heads(
+    places: Sequence[Place],
+    answers: Sequence[Answer | str | None],
+    published: Sequence[tuple[Setting, str]] = (),
+) -> list[Head]:
+    """Return the heads of the columns; `published` are settings of tables and who got them."""
     found = []
     for letter, place, answer in zip("ABCDEFGH", places, answers, strict=False):
         problem = answer if isinstance(answer, str) else ""
         ready = answer if isinstance(answer, Answer) else None
-        found.append(Head(letter, title_of(place.setting), place, ready, problem))
+        to = tuple(dict.fromkeys(who for setting, who in published if setting == place.setting))
+        found.append(Head(letter, title_of(place.setting), place, ready, problem, to))
     return found
 
 
@@ -66,7 +73,9 @@ def title_of(setting: Setting) -> str:
 def sections(found: Sequence[Head]) -> list[tuple[str, list[Row]]]:
     """Return the rows of the comparison under their headings; the first setting is compared to."""
     settings = [head.place.setting for head in found]
-    parts = [("What was set", _settings(settings)), (_told_by(settings[0]), _beliefs(found))]
+    published = _row("Published for", [joined(h.published_for) or "nobody yet" for h in found])
+    rows = [*_settings(settings), *([published] if any(h.published_for for h in found) else [])]
+    parts = [("What was set", rows), (_told_by(settings[0]), _beliefs(found))]
     return [(name, rows) for name, rows in (*parts, ("What is kept", _kept(found))) if rows]
 
 
@@ -80,6 +89,12 @@ def _row(name: str, texts: Sequence[str], pictures: Sequence[str] = ()) -> Row:
     return Row(name, tuple(Cell(text, svg, text != texts[0]) for text, svg in cells))
 
 
+def _criterion(setting: Setting) -> str:
+    if setting.criterion == "every-prior":
+        return f"every-prior, at least {shortest(setting.at_least)}"
+    return setting.criterion or "on each value"
+
+
 def _settings(settings: Sequence[Setting]) -> list[Row]:
     rows = {
         "Limit": [
@@ -89,7 +104,7 @@ def _settings(settings: Sequence[Setting]) -> list[Row]:
             else f"{shortest(one.limit)} times"
             for one in settings
         ],
-        "Criterion": [one.criterion or "on each value" for one in settings],
+        "Criterion": [_criterion(one) for one in settings],
         "The rows are": [
             "everybody" if one.audience == "table" else f"a sample, {100 * one.confidence:g}%"
             for one in settings
