@@ -17,6 +17,7 @@ INF = math.inf
 BUDGETS = (0.0, 5e-324, 1e-12, 0.05, 0.3, 1.0, 8.0, 700.0, 1e4, INF)
 
 #: Orders of alpha-lift, whole and not.
+UNITS = ("nats", "bits")
 ALPHAS = (1.0, 1.5, 2.0, 2.7, 10.0, INF)
 
 
@@ -179,4 +180,8 @@ def criteria(side=None):
         st.builds(ll.L1Lift, side, side),
         st.builds(ll.Chi2Lift, side, side),
         st.builds(ll.AlphaLift, alpha, side, side),
+        st.builds(ll.BetaLikeness, st.sampled_from([0.0, 0.1, 0.25, 1.0, math.inf])),
+        st.builds(ll.DeltaDisclosure, st.sampled_from([0.3, 1.0, 2.5]), st.sampled_from(UNITS)),
+        st.builds(ll.TCloseness, st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0])),
+        st.builds(ll.EveryPrior, st.sampled_from([0.0, 0.01, 0.1, 0.25]), side, side),
     )

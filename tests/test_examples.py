@@ -41,7 +41,7 @@ def numbers(text, start):
 
 def test_every_example_is_tested():
     names = {path.name for path in FOLDER.glob("*.py")}
-    tested = {"clinical_table.py", "custom_criterion.py", "survey.py", "titanic.py"}
+    tested = {"clinical_table.py", "custom_criterion.py", "fairness.py", "survey.py", "titanic.py"}
     assert names == tested | {"survey_page.py"}  # the last in tests/exports/test_survey_page.py
 
 
@@ -110,3 +110,21 @@ def test_custom_criterion(printed):
         assert built_in[5:] == one[5:] == [100, 100]
     assert "verdict exact: True" in text
     assert numbers(text, "largest lift of each value of S:")[0] == pytest.approx(1.5, abs=1e-4)
+
+
+def test_fairness(printed):
+    text = printed("fairness.py")
+    as_it_is, table, population = (
+        part.splitlines()[1:] for part in re.split("For the (?:table|population)", text)
+    )
+    assert all(float(line.split()[-1]) < 0.5 for line in as_it_is)
+    for part in (table, population):
+        assert len(part) == 7
+        exact = [numbers(line, line.strip().partition("exact")[0])[0] for line in part]
+        limits = [float(line.split()[-1]) for line in part]
+        assert min(exact) >= 0.8
+        assert min(limits) >= 0.8
+    # The optimum uses the bound up, so that some rule is at four fifths.
+    assert numbers(table[0].strip(), "the worst rule there is")[0] == 0.8
+    page = (FOLDER.parent / "docs" / "guide" / "fairness.md").read_text("utf-8")
+    assert table[0] in page

@@ -71,6 +71,18 @@ def ldp() -> str:
     )
 
 
+def every_prior() -> str:
+    """Draw the bound for every prior: for all readers, and for fewer and fewer of them."""
+    return nested(
+        [
+            _by_budget("c = 0, which is LDP(ε)", ll.EveryPrior, 0.0, None, None),
+            _by_budget("c = 0.1", ll.EveryPrior, 0.1, None, None),
+            _by_budget("c = 0.2", ll.EveryPrior, 0.2, None, None),
+        ],
+        "Regions of the bound for every prior",
+    )
+
+
 def l1() -> str:
     """Draw the l1-lift, its inverse, and both."""
     return _sides(ll.L1Lift, "ℓ₁", "Regions of the l1-lift")

@@ -229,6 +229,29 @@ def at_most_exp(numerator: int, denominator: int, budget: Fraction) -> bool:
     return _is_at_most_zero(excess)
 
 
+def below_power_of_two(numerator: int, denominator: int, power: Fraction) -> bool:
+    """Decide numerator / denominator < 2**power for positive integers and power > 0.
+
+    Only a whole power of 2 is rational, so that the enclosures of any other come apart.
+
+    Examples
+    --------
+    >>> below_power_of_two(2, 1, Fraction(1)), below_power_of_two(7, 5, Fraction(1, 2))
+    (False, True)
+    """
+    bits = numerator.bit_length() - denominator.bit_length() + 1
+    if numerator <= denominator or power >= bits:  # the ratio is below 2**bits
+        return True
+    if power.denominator == 1:
+        return numerator < denominator << power.numerator
+    for precision in precisions():
+        low, high = log_of(numerator, denominator, precision)
+        least, most = (power * end for end in _log2(precision))
+        if high < least or low > most:
+            return bool(high < least)
+    return False
+
+
 def sqrt_at_most_expm1(square: Fraction, budget: Fraction) -> bool:
     """Decide sqrt(square) <= e**budget - 1 for square >= 0 and budget >= 0, undecided is False.
 

@@ -14,8 +14,10 @@ from lowlift.criteria import (
     BuiltIn,
     Chi2Lift,
     Criterion,
+    EveryPrior,
     L1Lift,
     Population,
+    TCloseness,
     plain_criterion,
 )
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 MORE_TIME = "More time may keep more:"
 
 _READER = (
-    "This holds for a reader who knows how the sensitive and the released values are distributed "
+    "This holds for a reader who knows {distributions} "
     "in the {whole}, knows this codebook, and sees what was published of one record. Not covered: "
     "other knowledge about that person, other columns or releases of the same table, the order of "
     "rows, and that a person is in the table."
@@ -55,7 +57,7 @@ def ends_of(criterion: Criterion) -> Ends:
         return Ends(criterion.epsilon, criterion.epsilon)
     if isinstance(criterion, AtMost):  # what holds for all values of S
         return Ends(criterion.lower, criterion.lower)
-    if isinstance(criterion, BuiltIn) and criterion.is_box:
+    if isinstance(criterion, EveryPrior) or (isinstance(criterion, BuiltIn) and criterion.is_box):
         lower, upper = criterion.lower, criterion.upper
         # Lifts average to 1: none can be above alone, or below alone.
         return Ends(0.0, 0.0) if 0 in {lower, upper} else Ends(lower, upper)
@@ -75,6 +77,8 @@ def closeness(criterion: Criterion) -> float:
     ends = ends_of(criterion)
     if isinstance(criterion, LDP):
         return math.tanh(criterion.epsilon / 4) if criterion.epsilon < 700 else 1.0
+    if isinstance(criterion, TCloseness):
+        return criterion.t
     if isinstance(criterion, L1Lift | Chi2Lift):
         return min(1.0, math.expm1(criterion.upper) / 2 if criterion.upper < 700 else 1.0)
     low = math.exp(-ends.lower)
@@ -97,7 +101,10 @@ as likely as it was before
     if not isinstance(criterion, BuiltIn):
         return f"lowlift did not define {criterion}: its author must say what it bounds."
     whole = "population" if isinstance(criterion, Population) else "table"
-    return f"{_promise(criterion)} {_READER.format(whole=whole)}"
+    known = "how the sensitive and the released values are distributed"
+    if isinstance(plain_criterion(criterion), EveryPrior):
+        known = "how the released values are distributed for each sensitive value"
+    return f"{_promise(criterion)} {_READER.format(whole=whole, distributions=known)}"
 
 
 def for_whom(criterion: Criterion) -> str:
@@ -140,6 +147,8 @@ times as likely as it was'
         return "nothing is bounded"
     if isinstance(criterion, AtMost):
         return f"after seeing a published value, {_beliefs(criterion)}"
+    if isinstance(criterion, EveryPrior):
+        return f"{limited(ends)}, for {_readers(criterion)}"
     return limited(ends) if _factors(ends) else _on_average(criterion)
 
 
@@ -167,6 +176,17 @@ it to 0.25 times
     return f"seeing a published value can {more}, or {less}"
 
 
+def _readers(criterion: EveryPrior) -> str:
+    """Return for whose beliefs a bound for every prior holds."""
+    if not criterion.at_least:
+        return "readers with any belief before"
+    return (
+        f"readers who gave each sensitive value a chance of at least "
+        f"{_decimal(criterion.at_least, 100)}% before, and for those who knew how they are "
+        "distributed"
+    )
+
+
 def is_empty(criterion: Criterion) -> bool:
     """Return whether every release satisfies the criterion.
 
@@ -178,6 +198,8 @@ def is_empty(criterion: Criterion) -> bool:
     criterion = plain_criterion(criterion)
     if not isinstance(criterion, BuiltIn) or math.isfinite(criterion.lower):
         return False
+    if isinstance(criterion, TCloseness):
+        return criterion.t == 1
     if isinstance(criterion, L1Lift):  # two distributions differ by 2 at most
         return criterion.upper >= math.log(3)
     if isinstance(criterion, AlphaLift) and criterion.alpha == 1:  # lifts average to 1
@@ -188,8 +210,10 @@ def is_empty(criterion: Criterion) -> bool:
 def _on_average(criterion: Criterion) -> str:
     lower, upper = criterion.lower, criterion.upper
     share = closeness(criterion)
-    if isinstance(criterion, L1Lift | Chi2Lift) and share < 1:
+    if isinstance(criterion, L1Lift | Chi2Lift | TCloseness) and share < 1:
         moved = f"{math.ceil(share * (1 + 1e-12) * 1000) / 10:g}%"
+        if isinstance(criterion, TCloseness):
+            moved = f"{_decimal(criterion.t, 100)}%"
         words = f"moves at most {moved} of the belief in some sensitive values to others"
         return f"seeing a published value {words}"
     if isinstance(criterion, AlphaLift):
@@ -256,7 +280,15 @@ def _promise(criterion: Criterion) -> str:
         return f"{_promise(criterion.criterion)} This holds {for_whom(criterion)}."
     if isinstance(criterion, AtMost):
         return f"After seeing a published value, {_beliefs(criterion)}."
-    return _promise_in_lifts(criterion)
+    if isinstance(criterion, TCloseness):
+        return (
+            "For every published value y, half the sum over s of |P(s|y) - P(s)| is at most "
+            f"{_decimal(criterion.t, 1)}. Here s are the sensitive values."
+        )
+    words = _promise_in_lifts(criterion)
+    if isinstance(criterion, EveryPrior) and math.isfinite(min(criterion.lower, criterion.upper)):
+        return f"{words} This holds for {_readers(criterion)}."
+    return words
 
 
 def _promise_in_lifts(criterion: Criterion) -> str:

@@ -17,7 +17,7 @@ from lowlift._joint import Joint
 from lowlift._kernels.lift import log_or_minus_inf, reciprocal
 from lowlift._population.ratios import Entries, largest_ratios
 from lowlift._population.rows import PRIOR_SHARE, counted_rows, discs_of, interval_of
-from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Criterion, plain_criterion
+from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Criterion, EveryPrior, plain_criterion
 from lowlift.errors import InvalidInput
 
 __all__ = ["LiftIntervals", "check_level", "clopper_pearson", "lift_intervals", "smallest_sample"]
@@ -141,6 +141,12 @@ class LiftIntervals:
             )
         if isinstance(criterion, LDP):
             return Leakage(0.0, float(_log_ratio(low, high).max()))
+        if isinstance(criterion, EveryPrior):
+            least, most = criterion.means(low)[0], criterion.means(high)[1]
+            return Leakage(
+                float((np.log(most) - log_or_minus_inf(low.min(axis=0))).max()),
+                float((np.log(high.max(axis=0)) - log_or_minus_inf(least)).max()),
+            )
         sides = [self._averaged(criterion, low[:, y], high[:, y]) for y in range(low.shape[1])]
         return Leakage(max(a for a, _ in sides), max(b for _, b in sides))
 

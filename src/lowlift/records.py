@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+
 from lowlift._one_record import Drawer
 from lowlift._record_program import encoded_for_records, program_of
 from lowlift._release import Release
@@ -77,6 +79,7 @@ class OneRecord:
         ----------
         record
             The value of each released column, by name, and nothing else. None is a missing value.
+            Dates, times and UUIDs may be texts, as JSON has them: "2024-03-05T13:45:00".
         id, key
             Draw by 32 secret bytes (`lowlift.workflow.read_key`) and the person's id: the same
             draw each time, here and where a table with this id is published by the same key.
@@ -91,5 +94,5 @@ class OneRecord:
             did not have, or a missing one where the release leaves such records out. No value is in
             the message.
         """
-        identity = id if isinstance(id, int | str | None) else plain(id)
+        identity = int(id) if isinstance(id, np.integer) else id
         return self._drawer.draw(record, id=identity, key=key, unseen=unseen)

@@ -141,3 +141,49 @@ def test_a_sweep_over_beliefs_finds_the_values_of_each_joint():
     pandas = sweep.to_pandas()
     assert pandas["epsilon"].isna().tolist() == [True, False, True, False]
     assert pandas["epsilon"][1] == ll.LIP.at_most(2).epsilon
+
+
+def test_a_factor_for_every_prior(lowlift, people, tmp_path):
+    columns = (people, "-s", "income", "-x", "work")
+    bound = ("--at-most", "1.5", "--at-least", "0.1")
+    out = tmp_path / "every.csv"
+    made = lowlift("sanitize", *columns, *bound, "-o", out, "--json")
+    assert made.code == 0, made.err
+    release = ll.Release.from_json(tmp_path / "every.release.json")
+    assert release.criterion == ll.EveryPrior.at_most(1.5, at_least=0.1)
+    book = json.loads((tmp_path / "every.codebook.json").read_text())
+    assert "gave each sensitive value a chance of at least 10% before" in book["guarantee"]
+    assert lowlift("verify", tmp_path / "every.release.json", out).code == 0
+    wrong = lowlift("audit", *columns, "--at-most", "1.5", "--at-least", "0.6")
+    assert wrong.code == 2
+    assert "at_least must be at most 1/2" in wrong.err
+    wrong = lowlift("audit", *columns, "--at-most", "income=>50K:0.5", "--at-least", "0.1")
+    assert wrong.code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "criterion"),
+    [
+        (("--criterion", "beta-likeness", "--beta", "0.25"), ll.BetaLikeness(0.25)),
+        (("--criterion", "delta-disclosure", "--delta", "0.5"), ll.DeltaDisclosure(0.5)),
+        (("--criterion", "t-closeness", "--t", "0.1"), ll.TCloseness(0.1)),
+        (("--criterion", "pml", "--epsilon", "0.25"), ll.PML(0.25)),
+    ],
+)
+def test_bounds_by_the_names_of_other_fields(options, criterion, lowlift, people, tmp_path):
+    out = tmp_path / "named.csv"
+    made = lowlift("sanitize", people, "-s", "income", "-x", "work", *options, "-o", out, "--json")
+    assert made.code == 0, made.err
+    assert json.loads(made.out)["is_verified"]
+    assert ll.Release.from_json(tmp_path / "named.release.json").criterion == criterion
+    shown = lowlift("show", tmp_path / "named.release.json")
+    assert str(criterion) in shown.out
+
+
+def test_a_curve_by_a_name_with_another_number_is_refused(lowlift, people):
+    done = lowlift(
+        *("tradeoff", people, "-s", "income", "-x", "work", "--criterion", "t-closeness"),
+        *("--epsilon", "1", "-o", "curve.csv"),
+    )
+    assert done.code == 2
+    assert "needs another number" in done.err

@@ -178,6 +178,42 @@ def test_gate_finds_a_published_table_that_was_changed(lowlift, folder):
     assert "must have its receipt beside it" in ran.out
 
 
+def test_gate_refuses_what_was_drawn_by_a_seed(lowlift, folder):
+    configure(folder)
+    asked = ("sanitize", "people.csv", "-s", "disease", "-x", "ward", "--at-most", "1.5")
+    assert lowlift(*asked, "-o", "safe.csv", "--seed", 7).code == 0
+    ran = lowlift("gate", "--json")
+    people = json.loads(ran.out)["tables"]["people"]
+    assert (ran.code, people["state"], people["is_satisfied"]) == (1, "breaks", False)
+    assert "drawn by a seed, and who knows it can undo them" in people["detail"]
+
+
+def test_gate_refuses_kept_columns_that_the_bound_does_not_cover(lowlift, folder):
+    configure(folder)
+    asked = ("sanitize", "people.csv", "-s", "disease", "-x", "ward", "--at-most", "1.5")
+    kept = ("--keep", "pid", "--accept-uncovered")
+    assert lowlift(*asked, *kept, "-o", "safe.csv").code == 0
+    ran = lowlift("gate")
+    assert ran.code == 1
+    assert "columns were published beside them that the bound does not cover" in ran.out
+    configure(folder, more='keep = "pid"\naccept_uncovered = true')
+    assert lowlift("gate").code == 0
+
+
+def test_a_table_in_a_database_without_a_receipt_does_not_pass(lowlift, folder):
+    import duckdb
+
+    configure(folder, **{'"safe.csv"': '"w.duckdb?table=safe"'})
+    with duckdb.connect(folder / "w.duckdb") as connection:
+        connection.execute("CREATE TABLE other AS SELECT 1 AS a")
+    assert lowlift("gate").code == 0
+    with duckdb.connect(folder / "w.duckdb") as connection:
+        connection.execute("CREATE TABLE safe AS SELECT * FROM 'people.csv'")
+    ran = lowlift("gate")
+    assert ran.code == 2
+    assert "must have its receipt beside it" in ran.out
+
+
 def test_gate_judges_what_was_published_by_the_bound_of_the_file(lowlift, folder):
     configure(folder)
     assert lowlift("publish").code == 0

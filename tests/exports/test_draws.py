@@ -90,6 +90,14 @@ def test_many_keyed_draws_in_chromium(chromium, tmp_path, count):
     tab.close()
 
 
+@pytest.mark.parametrize("bits", [1, 2, 3])
+def test_few_places_so_that_many_draws_lie_on_a_threshold(runtime, tmp_path, bits):
+    rows = [(x,) for x in "abcdef"]
+    release = release_of([Column("x", "text")], rows, seed=bits, encoding="values", bits=bits)
+    calls = [[{"x": "abcdef"[k % 6]}, KEYED | {"id": k}] for k in range(600)]
+    assert runtime.run(release, calls, tmp_path) == here(release, calls)
+
+
 def test_a_release_that_refines_another_is_drawn_by_its_pieces(runtime, tmp_path):
     rng = np.random.default_rng(4)
     joint = ll.Joint.from_counts(rng.integers(1, 40, (3, 6)), x_labels=list("abcdef"))

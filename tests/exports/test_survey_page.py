@@ -1,8 +1,10 @@
 """The survey page: opened from a file, it stores protected answers only; `estimate` reads them."""
 
+import contextlib
 import csv
 import importlib.util
 import json
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from scipy import stats
 
 import lowlift as ll
@@ -46,7 +49,7 @@ class Page:
     """A page that is opened from a file, without a network."""
 
     def __init__(self, browser, path, **options):
-        self.context = browser.new_context(accept_downloads=True, offline=True, **options)
+        self.context = browser.new_context(accept_downloads=True, **{"offline": True} | options)
         self.requests, self.errors = [], []
         self.context.on("request", lambda request: self.requests.append(request.url))
         self.context.on("weberror", lambda error: self.errors.append(str(error.error)))
@@ -148,6 +151,51 @@ def test_a_person_answers_on_a_phone(folder, chromium, tmp_path, theme):
     assert tab.get_by_role("heading", name="No answers stored yet").is_visible()
     page.requests.pop(1)  # the page again
     page.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everyone_can_use_the_page(folder, chromium, theme):
+    # The checker is a script that the page's own policy would not let in.
+    page = Page(chromium, folder / "survey.html", color_scheme=theme, bypass_csp=True)
+    assert Axe().run(page.tab).response["violations"] == []
+    page.tab.get_by_role("radio", name="poor", exact=True).check()
+    page.tab.get_by_role("radio", name="strongly").check()
+    page.tab.get_by_role("button", name="Store a protected answer").click()
+    assert page.tab.evaluate("document.activeElement.id") == "next"
+    assert Axe().run(page.tab).response["violations"] == []
+    page.close()
+
+
+def test_the_page_cannot_send_anything(folder, chromium):
+    page = Page(chromium, folder / "survey.html", offline=False)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        send = """(address) => new Promise((resolve) => {
+          const refused = [];
+          document.addEventListener("securitypolicyviolation", (event) => {
+            refused.push(event.effectiveDirective);
+            if (refused.length === 3) setTimeout(() => resolve(refused), 200);
+          });
+          fetch(address).catch(() => {});
+          new Image().src = address;
+          document.body.append(Object.assign(document.createElement("iframe"), { src: address }));
+        })"""
+        refused = page.tab.evaluate(send, address)
+        assert sorted(refused) == ["connect-src", "frame-src", "img-src"]
+        page.context.close()
+        assert received(server) == b""
+
+
+def received(server):
+    """Return what all who connected have sent; a browser may open a connection in advance."""
+    server.settimeout(0.5)
+    found = b""
+    with contextlib.suppress(TimeoutError):
+        while True:
+            with server.accept()[0] as connection:
+                connection.settimeout(0.5)
+                found += connection.recv(1000)
+    return found
 
 
 @pytest.fixture

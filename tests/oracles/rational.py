@@ -85,6 +85,22 @@ def is_allowed(criterion, column, p_s):
             if math.isinf(epsilon):
                 return True
             return min(l_s) > 0 and at_most_exp(max(l_s) / min(l_s), epsilon)
+        case ll.BetaLikeness(beta=beta):
+            return math.isinf(beta) or max(l_s) - 1 <= Fraction(repr(beta))
+        case ll.TCloseness(t=t):
+            return l1(l_s, p_s) / 2 <= Fraction(repr(t))
+        case ll.DeltaDisclosure(delta=delta, unit=unit):
+            return min(l_s) > 0 and all(
+                below_power(v, delta, unit) for v in (max(l_s), 1 / min(l_s))
+            )
+        case ll.EveryPrior():
+            return all(
+                at_most_exp(v, criterion.upper) and v and at_most_exp(1 / v, criterion.lower)
+                if criterion.lower < math.inf
+                else at_most_exp(v, criterion.upper)
+                for q in [p_s, *corners(len(p_s), criterion.at_least)]
+                for v in lifts_under(q, l_s)
+            )
         case ll.LIP(epsilon=epsilon):
             lower = upper = epsilon
         case ll.MaxLift(upper=upper):
@@ -111,8 +127,31 @@ def _side(criterion, values, p_s, budget):
             return at_most_exp(max(values), budget)
 
 
+def corners(n_s, at_least):
+    """Return the priors that give all values of S but one the least that is allowed."""
+    least = Fraction(repr(at_least))
+    return [[1 - (n_s - 1) * least if s == k else least for s in range(n_s)] for k in range(n_s)]
+
+
+def lifts_under(prior, l_s):
+    """Return P(s|y) / q(s) for another prior q and the same P(y|s); None where P(y) is 0."""
+    mean = sum(q * v for q, v in zip(prior, l_s, strict=True))
+    return [v / mean if mean else math.inf for v in l_s]
+
+
+def below_power(value, delta, unit):
+    """Decide value < e**delta, or 2**delta in bits, for delta > 0."""
+    if unit == "nats":
+        return at_most_exp(value, delta)  # which is never equal
+    if delta == int(delta):
+        return value < 2 ** int(delta)
+    return _decide(lambda: (iv.log(_interval(value)), iv.mpf(delta) * iv.log(2)))
+
+
 def at_most_exp(value, budget):
     """Decide value <= e**budget."""
+    if math.inf in (value, budget):
+        return budget == math.inf
     if budget == 0 or value <= 1:
         return value <= 1
     return _decide(lambda: (_interval(value), iv.exp(iv.mpf(budget))))

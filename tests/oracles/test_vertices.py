@@ -23,6 +23,11 @@ def half_spaces(criterion, p_s):
             row = np.zeros(m)
             row[s], row[t] = 1.0, -math.exp(criterion.epsilon)
             rows.append((row, 0.0))
+    elif isinstance(criterion, ll.EveryPrior):
+        for s, t in itertools.permutations(range(m), 2):
+            for q in (p_s, criterion.at_least + (1 - m * criterion.at_least) * np.eye(m)[t]):
+                rows.append((np.eye(m)[s] - math.exp(criterion.upper) * q, 0.0))
+                rows.append((math.exp(-criterion.lower) * q - np.eye(m)[s], 0.0))
     elif isinstance(criterion, ll.L1Lift):
         for signs in itertools.product((-1.0, 1.0), repeat=m):
             row = np.array(signs) * p_s
@@ -59,6 +64,7 @@ CRITERIA = {
     "min-lift": lambda e: ll.ALIP(e, math.inf),
     "ldp": lambda e: ll.LDP(2 * e),
     "l1": lambda e: ll.L1Lift(math.inf, e),
+    "every-prior": lambda e: ll.EveryPrior(0.1, 1.3 * e, e),
 }
 
 

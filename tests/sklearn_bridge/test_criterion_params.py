@@ -22,6 +22,10 @@ CRITERIA = [
     ll.L1Lift(0.5, 0.25),
     ll.Chi2Lift(0.5, 0.25),
     ll.AlphaLift(2.0, 0.5, 0.25),
+    ll.BetaLikeness(0.5),
+    ll.DeltaDisclosure(0.5, "bits"),
+    ll.TCloseness(0.2),
+    ll.EveryPrior(0.1, 0.5, 0.25),
 ]
 WARDS = pd.DataFrame({"ward": list("aabbcccc") * 9, "ill": [1, 1, 0, 0, 1, 0, 1, 0] * 9})
 TARGET = [0, 0, 1, 1, 1, 0, 1, 1] * 9

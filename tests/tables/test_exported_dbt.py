@@ -7,6 +7,7 @@ import jinja2
 import numpy as np
 import pandas as pd
 import pytest
+import sqlglot
 
 import lowlift as ll
 from lowlift._exports.carrying import carried
@@ -44,7 +45,7 @@ def released():
 def rendered(text, **environment):
     """Return what dbt would send: Jinja with its functions."""
     names = {
-        "ref": lambda name: f'"{name}"',
+        "ref": lambda name: name,
         "source": lambda schema, name: f'"{schema}_{name}"',
         "env_var": environment.__getitem__,
         "config": lambda **_: "",
@@ -124,6 +125,14 @@ def test_what_sql_cannot_check_is_refused(released):
         ll.export(other, "sql", dbt=True, table="people", id="id")
     made = ll.export(other, "sql", dbt=True, table="people", id="id", accept_unchecked=True)
     assert "lowlift_weights" not in list(made.files.values())[1]
+
+
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+def test_both_files_are_sql_of_every_dialect(released, dialect):
+    made = ll.export(released, "sql", dialect=dialect, dbt=True, table="people", id="id")
+    for text in made.files.values():
+        sql = rendered(text, LOWLIFT_SUBKEY="ab" * 20)
+        assert isinstance(sqlglot.parse_one(sql, read=dialect), sqlglot.exp.Select)
 
 
 def faults(connection, release, criterion):

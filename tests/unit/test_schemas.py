@@ -32,6 +32,10 @@ CRITERIA = {
     "Chi2Lift": ll.Chi2Lift(float("inf"), 0.3),
     "AlphaLift": ll.AlphaLift(2.0, 0.3, 0.3),
     "AtMost": ll.AtMost({"cholera": 0.3}, 2),
+    "BetaLikeness": ll.BetaLikeness(0.25),
+    "DeltaDisclosure": ll.DeltaDisclosure(0.5, "bits"),
+    "TCloseness": ll.TCloseness(0.1),
+    "EveryPrior": ll.EveryPrior(0.1, 0.5, float("inf")),
     "Population": ll.Population(ll.LIP(0.5), 0.9),
 }
 ASKED = Asked(("disease",), ("ward",))

@@ -12,8 +12,9 @@ from playwright.sync_api import expect
 
 from lowlift.criteria import LIP, Population
 from lowlift.errors import InvalidInput
-from lowlift.web.settings import ENCODINGS, MOST_PINNED, SINGLE, WEIGHTS, Setting, pinned_of
-from lowlift.workflow import CRITERIA, MECHANISMS, ColumnProfile
+from lowlift.web.settings import ENCODINGS, MOST_PINNED, WEIGHTS, Setting, pinned_of
+from lowlift.workflow import MECHANISMS, ColumnProfile
+from lowlift.workflow.criteria import IN_NATS, SINGLE
 from lowlift.workflow.overview import Overview
 from web.browsing import answer, choose, go_to, limit
 from web.serving import until
@@ -58,7 +59,7 @@ def settings_of_forms(draw):
 @st.composite
 def bounds(draw):
     """A limit, or a criterion with its budgets."""
-    criterion = draw(st.sampled_from(["", *sorted(CRITERIA)]))
+    criterion = draw(st.sampled_from(["", *sorted(IN_NATS)]))
     if not criterion:
         return {"limit": draw(st.floats(1, 1e6, exclude_min=True))}
     found = {"criterion": criterion, "epsilon": draw(st.floats(0, 1e6))}
@@ -66,6 +67,8 @@ def bounds(draw):
         found["split"] = draw(st.floats(0, 1))
     if criterion == "alpha":
         found["alpha"] = draw(st.floats(1, 1e6, exclude_min=True))
+    if criterion == "every-prior":
+        found["at_least"] = draw(st.floats(0, 0.5))
     return found
 
 
@@ -211,6 +214,8 @@ def test_a_choice_that_is_none_is_refused_and_not_repeated(name):
 
 def test_single_budgets_have_no_split_and_others_their_own():
     assert Setting(criterion="ldp", epsilon=1.5).bound().epsilon == 1.5
+    every = Setting(criterion="every-prior", epsilon=2, at_least=0.05).bound()
+    assert (every.at_least, every.lower, every.upper) == (0.05, 1.0, 1.0)
     split = Setting(criterion="alip", epsilon=2, split=0.25).bound()
     assert math.isclose(split.lower, 0.5)
     assert math.isclose(split.upper, 1.5)

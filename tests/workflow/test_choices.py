@@ -28,6 +28,12 @@ INF = math.inf
         ("chi2", {"lower": 1.0, "upper": 1.0}, ll.Chi2Lift(1.0, 1.0)),
         ("alpha", {"epsilon": 2.0, "alpha": 2.0}, ll.AlphaLift(2.0, 1.0, 1.0)),
         ("alip", {"lower": 0.0, "upper": 0.0}, ll.ALIP(0.0, 0.0)),
+        ("pml", {"epsilon": 0.5}, ll.MaxLift(0.5)),
+        ("beta-likeness", {"beta": 1.0}, ll.BetaLikeness(1)),
+        ("delta-disclosure", {"delta": 0.5}, ll.DeltaDisclosure(0.5)),
+        ("t-closeness", {"t": 0.2}, ll.TCloseness(0.2)),
+        ("every-prior", {"epsilon": 2.0, "at_least": 0.1}, ll.EveryPrior(0.1, 1.0, 1.0)),
+        ("every-prior", {"lower": INF, "upper": 1.0, "at_least": 0.0}, ll.EveryPrior(0, INF, 1)),
     ],
 )
 def test_criteria_by_name(name, options, expected):
@@ -53,6 +59,16 @@ def test_criteria_by_name(name, options, expected):
         ("alpha", {"epsilon": 1.0}, "alpha"),
         ("alpha", {"epsilon": 1.0, "alpha": 0.5}, "1 or more"),
         ("lip", {"epsilon": 1.0, "alpha": 2.0}, "alpha"),
+        ("t-closeness", {}, "needs its bound: t"),
+        ("t-closeness", {"t": 0.1, "upper": 1.0}, "leave upper out"),
+        ("t-closeness", {"t": 2.0}, "t must be from 0 to 1"),
+        ("beta-likeness", {"t": 0.1}, "t is the bound of criterion t-closeness"),
+        ("lip", {"epsilon": 1.0, "beta": 1.0}, "beta is the bound of criterion beta-likeness"),
+        ("delta-disclosure", {"delta": 0.0}, "above 0"),
+        ("every-prior", {"epsilon": 1.0}, "at_least, such as 0.01"),
+        ("lip", {"epsilon": 1.0, "at_least": 0.1}, "at_least"),
+        ("every-prior", {"upper": 1.0, "at_least": 0.1}, "needs a bound"),
+        ("pml", {"epsilon": 1.0, "split": 0.5}, "split"),
     ],
 )
 def test_bounds_that_are_missing_or_too_many(name, options, word):
@@ -104,7 +120,10 @@ def test_every_mechanism_runs_and_holds(name):
 
 
 def test_the_names_are_those_of_the_help():
-    assert CRITERIA == ("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha")
+    assert (
+        *("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha", "every-prior"),
+        *("pml", "beta-likeness", "delta-disclosure", "t-closeness"),
+    ) == CRITERIA
     assert len(MECHANISMS) == 7
 
 

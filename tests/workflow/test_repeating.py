@@ -49,6 +49,12 @@ def test_weeks_are_a_width():
         ll.AlphaLift(2, 0.5, 0.2),
         ll.Population(ll.LIP.at_most(3), 0.9),
         ll.AtMost({"asthma": 0.5}, 2.0),
+        ll.BetaLikeness(0.25),
+        ll.DeltaDisclosure(0.4),
+        ll.TCloseness(0.1),
+        ll.EveryPrior.at_most(2, at_least=0.05),
+        ll.EveryPrior(0.1, float("inf"), 0.5),
+        ll.Population(ll.EveryPrior(0.1, 0.25, 0.5)),
     ],
 )
 def test_the_bound_is_the_same_bound(criterion, lowlift, tmp_path):
@@ -62,6 +68,9 @@ def test_the_bound_is_the_same_bound(criterion, lowlift, tmp_path):
 
 def test_factors_are_said_as_factors():
     assert bound_options(ll.LIP.at_most(Fraction("1.5")), ["s"]) == ["--at-most", "1.5"]
+    every = ll.EveryPrior.at_most(2, at_least=0.05)
+    assert bound_options(every, ["s"]) == ["--at-most", "2", "--at-least", "0.05"]
+    assert bound_options(ll.DeltaDisclosure(1, "bits"), ["s"]) == []  # there is no option for it
     assert bound_options(ll.Population(ll.LIP.at_most(2), 0.95), ["s"]) == [
         *("--at-most", "2", "--for", "population")
     ]

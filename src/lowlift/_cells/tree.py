@@ -14,8 +14,6 @@ from lowlift.errors import InvalidInput
 #: A value that a condition compares with: as files hold it. Dates are texts (ISO 8601).
 Value: TypeAlias = str | int | float | bool | None
 
-_DAMAGED = "the cells in the release are damaged."
-
 
 @dataclass(frozen=True)
 class Split:
@@ -182,44 +180,33 @@ class Tree:
         }
 
     @classmethod
-    def from_dict(cls, saved: Any) -> Self:
-        """Return the tree that `to_dict` wrote.
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
+        """Return the tree of data that fits the schema of cells.
 
         Raises
         ------
         InvalidInput
-            When it is none, or its nodes do not form one tree.
+            When its nodes do not form one tree.
         """
-        try:
-            columns = tuple(saved["columns"])
-            splits = tuple(_split_of(part) for part in saved["splits"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(_DAMAGED) from error
+        columns, splits = tuple(saved["columns"]), tuple(map(_split_of, saved["splits"]))
         children = [child for split in splits for child in (split.left, split.right)]
         nodes = sorted(child for child in children if child >= 0)
         cells = sorted(-1 - child for child in children if child < 0)
         if (
-            not all(isinstance(name, str) for name in columns)
-            or any(not 0 <= split.column < len(columns) for split in splits)
+            any(not 0 <= split.column < len(columns) for split in splits)
             or nodes != list(range(1, len(splits)))
             or (splits and cells != list(range(len(splits) + 1)))
             or any(0 <= child <= at for at, s in enumerate(splits) for child in (s.left, s.right))
         ):
-            raise InvalidInput(_DAMAGED)
+            raise InvalidInput("the cells in the release are damaged.")
         return cls(columns, splits)
 
 
-def _split_of(saved: Any) -> Split:
-    column, left, right = ends = saved["column"], saved["left"], saved["right"]
-    values = tuple(saved["in"]) if "in" in saved else (saved["most"],)
-    is_plain = all(isinstance(value, str | int | float | bool | None) for value in values)
-    if not is_plain or any(type(end) is not int for end in ends):
-        raise ValueError
+def _split_of(saved: Mapping[str, Any]) -> Split:
+    ends = saved["column"], saved["left"], saved["right"]
     if "in" in saved:
-        return Split(column, left, right, values=values)
-    if values[0] is None or isinstance(values[0], bool):
-        raise ValueError
-    return Split(column, left, right, most=values[0])
+        return Split(*ends, values=tuple(saved["in"]))
+    return Split(*ends, most=saved["most"])
 
 
 def _meets(split: Split, values: npt.NDArray[Any]) -> Bools:

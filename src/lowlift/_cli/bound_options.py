@@ -1,6 +1,6 @@
 """The options of a bound: the criterion, its budgets, and whom it is for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -50,8 +50,8 @@ class Budgets:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="lip, alip, ldp, max-lift, l1, chi2 or alpha. For example: --criterion alip "
-            "--lower 1 --upper 1",
+            help="lip, alip, ldp, max-lift (pml), l1, chi2, alpha, every-prior, beta-likeness, "
+            "delta-disclosure or t-closeness. For example: --criterion alip --lower 1 --upper 1",
         ),
     ] = None
     epsilon: Annotated[
@@ -73,6 +73,35 @@ class Budgets:
         typer.Option(help="No sensitive value becomes more than e**UPPER times as likely, e.g. 1."),
     ] = None
     alpha: Alpha = None
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            help="With --at-most 2, say, or --criterion every-prior: the bound holds for all "
+            "readers who gave each sensitive value this probability or more before, e.g. 0.01."
+        ),
+    ] = None
+    beta: Annotated[
+        float | None,
+        typer.Option(
+            help="With --criterion beta-likeness: no sensitive value becomes more than 1 + BETA "
+            "times as likely, e.g. 1."
+        ),
+    ] = None
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="With --criterion delta-disclosure: the logarithm of the change, up or down, is "
+            "below this many nats, e.g. 0.5."
+        ),
+    ] = None
+    t: Annotated[
+        float | None,
+        typer.Option(
+            "--t",
+            help="With --criterion t-closeness: at most this share of the belief moves (equal "
+            "distance), e.g. 0.2.",
+        ),
+    ] = None
     at_most: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,22 +119,19 @@ class Budgets:
         from lowlift.workflow.budgets import at_most_of
 
         if self.at_most:
-            others = self.criterion, self.epsilon, self.split, self.lower, self.upper, self.alpha
-            if any(other is not None for other in others):
+            others = {k: v for k, v in self._numbers().items() if k != "at_least"}
+            if self.criterion is not None or any(v is not None for v in others.values()):
                 raise InvalidInput("name one bound: --at-most, or --criterion with its budgets.")
-            return at_most_of(self.at_most, sensitive or [])
+            return at_most_of(self.at_most, sensitive or [], self.at_least)
         if self.criterion is None:
             raise InvalidInput(
                 "name a bound, for example --at-most 2 or --criterion alip --lower 1 --upper 1."
             )
-        return criterion_of(
-            self.criterion,
-            epsilon=self.epsilon,
-            split=self.split,
-            lower=self.lower,
-            upper=self.upper,
-            alpha=self.alpha,
-        )
+        return criterion_of(self.criterion, **self._numbers())
+
+    def _numbers(self) -> dict[str, float | None]:
+        names = (field.name for field in fields(Budgets))
+        return {name: getattr(self, name) for name in names if name not in {"criterion", "at_most"}}
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lowlift._cli import options as o
-from lowlift._cli.bound_options import Bound
+from lowlift._cli.bound_options import Bound, Budgets
 from lowlift._cli.ledger_options import Ledgered
 from lowlift.errors import InvalidInput
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: The name that is looked for where none is given.
 NAME = "lowlift.toml"
 #: What names a bound: a table's own replaces the whole of the default one.
-_BOUND = ("at_most", "criterion", "epsilon", "split", "lower", "upper", "alpha")
+_BOUND = ("at_most", *(field.name for field in fields(Budgets) if field.name != "at_most"))
 #: Where things are, which may change without a new release.
 _PLACES = ("table", "out", "ledger", "key_file", "engine", "time_limit", "earlier", "continue")
 _DRAWS = ("keep", "accept_uncovered", "keep_order", "unseen")

@@ -29,8 +29,8 @@ class Answer:
     Parameters
     ----------
     state
-        A word for it: "holds", "breaks", "published", "already published", "not published" or
-        "error".
+        A word for it: "holds", "breaks", "published", "already published", "not published",
+        "refused" or "error".
     detail
         A sentence for people.
     exit_code
@@ -130,7 +130,8 @@ def _answered(job: Job, work: Callable[[Job], Answer]) -> Answer:
         return work(job)
     except LowliftError as error:
         failure = failure_of(error)
-        state = "breaks" if failure.exit_code == 1 else "error"
+        refused = "refused" if work is _published else "breaks"
+        state = refused if failure.exit_code == 1 else "error"
         line = " ".join(filter(None, (failure.message, failure.advice)))
         return Answer(state, line, failure.exit_code, {"error": vars(failure)})
 
@@ -159,24 +160,47 @@ def _verified(job: Job, out: str) -> Answer:
     from lowlift.workflow.sanitizing import files_beside
 
     files = files_beside(out)
+    engine = job.engine if job.engine == "spark" else None
     if not files["receipt"].exists():
-        if "://" not in out and Path(out.partition("?")[0]).exists():
+        if _is_there(out, engine):
             raise InvalidInput(
                 f"what lies at {out} must have its receipt beside it; it has none, so it was not "
                 "published by lowlift, or not in full. Remove it, or publish it (lowlift publish)."
             )
         detail = f"{out} is not published yet: lowlift publish."
         return Answer("not published", detail, 0, {"is_satisfied": None})
-    engine = job.engine if job.engine == "spark" else None
     found = verify(str(files["release"]), published=out, engine=engine)
     judged = _judged(job, files)
     failed = [f"{check.name} ({check.detail})" for check in found.checks if not check.is_ok]
-    is_kept = found.is_ok and all(part.is_satisfied for part in judged)
+    failed += _uncovered(job, files)
+    is_kept = not failed and all(part.is_satisfied for part in judged)
     worst = next((part for part in judged if not part.is_satisfied), judged[0])
     detail = f"NOT verified: {'; '.join(failed)}." if failed else json_data.verdict(worst)
     data = json_data.audit_data(worst) | json_data.verification_data(found)
     data |= {"is_satisfied": is_kept, "files": {name: str(path) for name, path in files.items()}}
     return Answer("holds" if is_kept else "breaks", detail, 0 if is_kept else 1, data)
+
+
+def _is_there(out: str, engine: str | None) -> bool:
+    """Tell whether there is a table at a target, by whomever it was written."""
+    from lowlift.workflow.checking import open_published
+
+    if "://" not in out and "?table=" not in out and engine is None:
+        return Path(out).exists()
+    try:
+        with open_published(out, engine):
+            return True
+    except InvalidInput:
+        return False
+
+
+def _uncovered(job: Job, files: dict[str, Path]) -> list[str]:
+    """Return why the bound does not cover all that was published, unless the file accepts it."""
+    from lowlift.workflow import read_receipt
+
+    said = read_receipt(files["receipt"])
+    is_accepted = job.draws.accept_uncovered and not said.draws.startswith("seeded")
+    return [said.uncovered] if said.uncovered and not is_accepted else []
 
 
 def _judged(job: Job, files: dict[str, Path]) -> "list[Audit]":

@@ -73,7 +73,7 @@ class Region:
 
 
 def spaces_of(criterion: Criterion, p_s: Floats) -> HalfSpaces:
-    """Return half-spaces that hold on the region: of LDP, those of every pair of values of S."""
+    """Return half-spaces that hold on the region; of LDP, say, those of every pair of values."""
     normals, offsets = half_spaces_of(criterion, p_s)
     if getattr(criterion, "is_polyhedral", False) and not getattr(criterion, "is_box", False):
         parts = []
@@ -83,7 +83,9 @@ def spaces_of(criterion: Criterion, p_s: Floats) -> HalfSpaces:
                 point[s], point[t] = 1e300, 0.0
                 if s != t:
                     parts.append(cut_of(criterion, point, p_s))
-        if parts and all(len(part.offsets) for part in parts):
+        if not all(len(part.offsets) for part in parts):  # then a face may be needed as well
+            parts.append(HalfSpaces(normals, offsets))
+        if parts:
             normals = np.concatenate([part.normals for part in parts])
             offsets = np.concatenate([part.offsets for part in parts])
     kept = np.isfinite(offsets) & np.isfinite(normals).all(axis=1)

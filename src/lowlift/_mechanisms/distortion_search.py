@@ -16,6 +16,7 @@ from lowlift._exact import largest_remainders
 from lowlift._joint import Joint
 from lowlift._release import Release
 from lowlift.criteria import Criterion, HalfSpaces, leakage_of
+from lowlift.criteria.averaged import TotalVariation
 
 #: By how much the region is shrunk so that rounding stays inside: the next where one fails.
 _PRECISE_SHRINKS, _SHRINKS = (1e-9, 1e-7, 1e-5, 1e-3), (1e-4, 1e-3, 1e-2)
@@ -62,7 +63,9 @@ class Search:
         self.whole, self.deadline = deadline, deadline.earlier(_AFTERWARDS * joint.n_x)
         self.spaces = spaces_of(criterion, joint.p_s)
         self.region = Region.of(self.spaces, joint.p_s)
-        self.is_polyhedral = getattr(criterion, "is_polyhedral", False)
+        # The l1 distance of more than three values has more half-spaces than pairs and faces.
+        is_whole = joint.n_s <= 3 or not isinstance(criterion, TotalVariation)
+        self.is_polyhedral = getattr(criterion, "is_polyhedral", False) and is_whole
         self.sizes = [int(n) for n in joint.counts.sum(axis=0).tolist()]
         #: Lift vectors at which tangents were taken, of which outputs, and the tangents.
         self.points = np.zeros((0, joint.n_s))

@@ -21,7 +21,16 @@ import numpy as np
 
 from lowlift._arrays import Floats
 from lowlift._population.rows import interval_of
-from lowlift.criteria import LDP, AlphaLift, AtMost, BuiltIn, Chi2Lift, Criterion, L1Lift
+from lowlift.criteria import (
+    LDP,
+    AlphaLift,
+    AtMost,
+    BuiltIn,
+    Chi2Lift,
+    Criterion,
+    EveryPrior,
+    L1Lift,
+)
 
 #: The part of alpha that the intervals of P(s) may have.
 _PRIOR_SHARE = 0.1
@@ -104,6 +113,7 @@ def evidence_against(
 
 def _sides(criterion: Criterion, s: int, p_s: float) -> Iterator[_Side]:
     """Yield bounds on one value of S that follow from a criterion, rounded to the loose side."""
+    criterion = criterion.in_nats if isinstance(criterion, BuiltIn) else criterion
     lower, upper = criterion.lower, criterion.upper
     if isinstance(criterion, L1Lift | Chi2Lift | AlphaLift) and not criterion.is_box:
         yield from _sides_of_mean(criterion, p_s)
@@ -115,7 +125,7 @@ def _sides(criterion: Criterion, s: int, p_s: float) -> Iterator[_Side]:
         for place, belief in criterion.bounds():
             if place == s:
                 yield _Side(1.0, 0.0, _up(float(belief)))
-    elif not (isinstance(criterion, BuiltIn) and criterion.is_box):
+    elif not (isinstance(criterion, EveryPrior) or getattr(criterion, "is_box", False)):
         return
     if upper < 700:
         yield _Side(1.0, _up(math.exp(upper)), 0.0)

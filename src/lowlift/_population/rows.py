@@ -37,6 +37,7 @@ from lowlift.criteria import (
     AtMost,
     BuiltIn,
     Chi2Lift,
+    EveryPrior,
     L1Lift,
     Population,
     criterion_on,
@@ -166,6 +167,9 @@ def region_of(counts: npt.NDArray[Any], criterion: BuiltIn, confidence: float) -
     if n_s == 1:  # every lift is 1
         return Region((), n_x)
     error = _error(confidence)
+    criterion = criterion.in_nats
+    if isinstance(criterion, EveryPrior):  # what holds for every prior holds for these
+        criterion = LDP(min(criterion.lower, criterion.upper))
     if isinstance(criterion, LDP):
         return Region(tuple(_ratio_rows(table, criterion.epsilon, error)), n_x)
     sets = _sets(criterion, n_s)

@@ -2,7 +2,8 @@
 
 An output y is allowed when its lift vector ``l(s) = P(s|y) / P(s)`` lies in the region. `protocol`
 says what a criterion knows, `judging` how outputs are judged by it; `pointwise` holds the notions
-that bound single lifts, `averaged` those that bound a mean over s.
+that bound single lifts, `averaged` those that bound a mean over s, `priors` the one for many
+readers at once, `named` notions of other fields on their own scales.
 """
 
 import math
@@ -19,8 +20,10 @@ from lowlift.criteria.judging import (
     risk_of,
     verdicts,
 )
+from lowlift.criteria.named import PML, BetaLikeness, DeltaDisclosure, TCloseness
 from lowlift.criteria.pointwise import ALIP, LDP, LIP, MaxLift
 from lowlift.criteria.population import Population, check_confidence
+from lowlift.criteria.priors import EveryPrior
 from lowlift.criteria.protocol import BuiltIn, Criterion, HalfSpaces, plain_criterion
 from lowlift.errors import InvalidInput
 
@@ -28,15 +31,20 @@ __all__ = [
     "ALIP",
     "LDP",
     "LIP",
+    "PML",
     "AlphaLift",
     "AtMost",
+    "BetaLikeness",
     "BuiltIn",
     "Chi2Lift",
     "Criterion",
+    "DeltaDisclosure",
+    "EveryPrior",
     "HalfSpaces",
     "L1Lift",
     "MaxLift",
     "Population",
+    "TCloseness",
     "check_confidence",
     "check_criterion",
     "criterion_on",
@@ -53,7 +61,21 @@ __all__ = [
 
 _BY_NAME: dict[str, type[BuiltIn]] = {
     cls.__name__: cls
-    for cls in (ALIP, LIP, LDP, MaxLift, L1Lift, Chi2Lift, AlphaLift, AtMost, Population)
+    for cls in (
+        ALIP,
+        LIP,
+        LDP,
+        MaxLift,
+        L1Lift,
+        Chi2Lift,
+        AlphaLift,
+        AtMost,
+        BetaLikeness,
+        DeltaDisclosure,
+        TCloseness,
+        EveryPrior,
+        Population,
+    )
 }
 
 
@@ -79,7 +101,7 @@ def _plain(value: Any) -> Any:
         return to_dict(value)
     if isinstance(value, dict):  # the labels of S may be other things than texts
         return [{"value": label, "at_most": bound} for label, bound in value.items()]
-    return "inf" if math.isinf(value) else value
+    return "inf" if value == math.inf else value
 
 
 def from_dict(saved: dict[str, Any]) -> BuiltIn:

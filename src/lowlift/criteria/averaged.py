@@ -13,7 +13,7 @@ from lowlift._arrays import Floats
 from lowlift._exact import at_most_exp, power_sum_at_most_exp, sqrt_at_most_expm1
 from lowlift._kernels.lift import log_alpha_mean, log_chi2, log_l1, log_or_minus_inf, reciprocal
 from lowlift.criteria.pointwise import ALIP, violated
-from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, budget, split_budget
+from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, TwoSided, budget, split_budget
 from lowlift.errors import InvalidInput
 
 #: Budgets above this have no tangents: their exponentials would leave the floats.
@@ -92,18 +92,15 @@ class _Averaged(BuiltIn):
             )
 
 
-@dataclass(frozen=True)
 class _Norm(_Averaged):
     """What l1- and chi2-lift share: the mean of ``|l - 1|**order``, whose root is a norm."""
 
-    lower: float
-    upper: float
     order: ClassVar[int]
 
-    @classmethod
-    def split(cls, epsilon: float, lam: float) -> Self:
-        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
-        return cls(*split_budget(epsilon, lam))
+    @property
+    def largest_norm(self) -> float:
+        """The largest norm of deviations from 1 that the upper side allows."""
+        return math.expm1(self.upper) if self.upper < 700 else math.inf
 
     @property
     def is_convex(self) -> bool:  # type: ignore[override]  # a constant elsewhere
@@ -138,7 +135,7 @@ class _Norm(_Averaged):
 
     def _tangents(self, lift_s: Floats, p_s: Floats) -> list[tuple[Floats, float]]:
         # Tangents of the norm are tighter than those of its square.
-        bound, (norm, normal) = _expm1(self.upper), self._norm(lift_s - 1, p_s)
+        bound, (norm, normal) = self.largest_norm, self._norm(lift_s - 1, p_s)
         return [(normal, bound + float(normal.sum()))] if norm > bound else []
 
     @abstractmethod
@@ -161,8 +158,31 @@ class _Norm(_Averaged):
         return True
 
 
+class TotalVariation(_Norm):
+    """The l1 distance of posteriors from the prior: what l1-lift and t-closeness share."""
+
+    kind: ClassVar[int] = 2
+    order: ClassVar[int] = 1
+    is_polyhedral = True
+
+    def _reach(self, p_s: Floats) -> Floats:
+        return self.largest_norm / (2 * p_s)  # positive deviations carry half of the sum
+
+    def _norm(self, off: Floats, p_s: Floats) -> tuple[float, Floats]:
+        return float(p_s @ np.abs(off)), p_s * np.sign(off)
+
+    def _within(self, deviations: Sequence[tuple[int, Fraction]], total: int, side: float) -> bool:
+        bound = 1 + l1_of(deviations, total)
+        return at_most_exp(bound.numerator, bound.denominator, Fraction(side))
+
+
+def l1_of(deviations: Sequence[tuple[int, Fraction]], total: int) -> Fraction:
+    """Return the mean size of deviations, weighted by whole numbers that sum to `total`."""
+    return sum((p * abs(d) for p, d in deviations), Fraction(0)) / total
+
+
 @dataclass(frozen=True)
-class L1Lift(_Norm):
+class L1Lift(TwoSided, TotalVariation):
     """l1-privacy: ``sum_s P(s) |l(s) - 1| <= e**upper - 1``, and of 1/l ``<= e**lower - 1``.
 
     The upper side alone is polyhedral and closed under post-processing. The lower (lift-inverse)
@@ -181,23 +201,9 @@ class L1Lift(_Norm):
     (0.5, 0.666666666667)
     """
 
-    kind: ClassVar[int] = 2
-    order: ClassVar[int] = 1
-    is_polyhedral = True
-
-    def _reach(self, p_s: Floats) -> Floats:
-        return _expm1(self.upper) / (2 * p_s)  # positive deviations carry half of the sum
-
-    def _norm(self, off: Floats, p_s: Floats) -> tuple[float, Floats]:
-        return float(p_s @ np.abs(off)), p_s * np.sign(off)
-
-    def _within(self, deviations: Sequence[tuple[int, Fraction]], total: int, side: float) -> bool:
-        bound = 1 + sum((p * abs(d) for p, d in deviations), Fraction(0)) / total
-        return at_most_exp(bound.numerator, bound.denominator, Fraction(side))
-
 
 @dataclass(frozen=True)
-class Chi2Lift(_Norm):
+class Chi2Lift(TwoSided, _Norm):
     """chi2-privacy: ``sum_s P(s) (l(s) - 1)**2 <= (e**upper - 1)**2``, and of 1/l with lower.
 
     The upper side alone is convex and closed under post-processing. The lower (lift-inverse) side
@@ -220,7 +226,7 @@ class Chi2Lift(_Norm):
     order: ClassVar[int] = 2
 
     def _reach(self, p_s: Floats) -> Floats:
-        return min(_expm1(self.upper), 1e300) * np.sqrt((1 - p_s) / p_s)
+        return min(self.largest_norm, 1e300) * np.sqrt((1 - p_s) / p_s)
 
     def _norm(self, off: Floats, p_s: Floats) -> tuple[float, Floats]:
         norm = math.sqrt(float(p_s @ (off * off)))
@@ -255,6 +261,7 @@ class AlphaLift(_Averaged):
     lower: float
     upper: float
     kind: ClassVar[int] = 4
+    fixed = ("alpha",)
     neutral: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
@@ -356,7 +363,3 @@ class AlphaLift(_Averaged):
 
 def _power_mean(values: Floats, p_s: Floats, power: float) -> float:
     return math.exp(float(log_alpha_mean(log_or_minus_inf(values)[:, None], p_s, power)[0]))
-
-
-def _expm1(side: float) -> float:
-    return math.expm1(side) if side < 700 else math.inf

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from lowlift._arrays import Bools, Floats
-from lowlift._exact import at_most_exp, exp_of, log_of, precisions
+from lowlift._exact import at_most_exp, log_of, precisions
 from lowlift._kernels.lift import log_or_minus_inf
+from lowlift.criteria.numbers import FACTOR, largest_budget, rounded_down, written
 from lowlift.criteria.pointwise import violated
 from lowlift.criteria.population import Population
 from lowlift.criteria.protocol import BuiltIn, HalfSpaces
@@ -23,67 +24,6 @@ if TYPE_CHECKING:
 
 #: The relative error allowed to the platform's log; real ones are 2**10 times better.
 _LIBM = 2.0**-39
-_FACTOR = "1 or more, such as 2"
-
-
-def largest_budget(factor: Any) -> float:
-    """Return the largest float b with ``e**b <= factor``, proven with enclosures.
-
-    Parameters
-    ----------
-    factor
-        1 or more; inf for no bound. A float stands for its shortest decimal form.
-
-    Examples
-    --------
-    >>> largest_budget(2) <= math.log(2), largest_budget(1)
-    (True, 0.0)
-    """
-    exact = _exact(factor, "the factor", _FACTOR, lambda value: value >= 1)
-    if exact is None:
-        return math.inf
-    if exact == 1:
-        return 0.0
-    guess = math.nextafter(
-        float(Fraction(log_of(*exact.as_integer_ratio(), 256)[1], 1 << 256)), 1e9
-    )
-    while guess > 0 and not _is_exp_at_most(Fraction(guess), exact):
-        guess = math.nextafter(guess, 0.0)
-    return max(guess, 0.0)
-
-
-def _is_exp_at_most(budget: Fraction, factor: Fraction) -> bool:
-    """Decide e**budget <= factor; undecided is False."""
-    for bits in precisions():
-        low, high = exp_of(budget, bits)
-        scaled = factor.numerator << bits
-        if high * factor.denominator <= scaled:
-            return True
-        if low * factor.denominator > scaled:
-            return False
-    return False
-
-
-def _exact(value: Any, what: str, rule: str, is_right: Any) -> Fraction | None:
-    """Return a number as the fraction that was written; None for inf."""
-    try:
-        if isinstance(value, float | np.floating) and math.isinf(value) and value > 0:
-            return None
-        # The shortest decimal form: 0.1 means a tenth, not the float that is a little more.
-        number = Fraction(repr(float(value)) if isinstance(value, float | np.floating) else value)
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        number = Fraction(-1)
-    if isinstance(value, bool | np.bool_ | str) or not is_right(number):
-        raise InvalidInput(f"{what} must be {rule}; got {value!r}.")
-    return number
-
-
-def _rounded_down(exact: Fraction | None) -> float:
-    """Return a float whose shortest decimal form is at most a fraction; inf for None."""
-    if exact is None:
-        return math.inf
-    number = float(exact)
-    return number if Fraction(repr(number)) <= exact else math.nextafter(number, 0.0)
 
 
 @dataclass(frozen=True)
@@ -144,11 +84,11 @@ class AtMost(BuiltIn):
                 "factor alone use LIP.at_most(2)."
             )
         rule = "a probability above 0, up to 1"
-        exact = [_exact(bound, "a belief", rule, lambda b: 0 < b <= 1) for _, bound in pairs]
-        beliefs = tuple((n, _rounded_down(b)) for (n, _), b in zip(pairs, exact, strict=True))
+        exact = [written(bound, "a belief", rule, lambda b: 0 < b <= 1) for _, bound in pairs]
+        beliefs = tuple((n, rounded_down(b)) for (n, _), b in zip(pairs, exact, strict=True))
         object.__setattr__(self, "beliefs", beliefs)
-        factor = _exact(self.factor, "the factor", _FACTOR, lambda value: value >= 1)
-        object.__setattr__(self, "factor", _rounded_down(factor))
+        factor = written(self.factor, "the factor", FACTOR, lambda value: value >= 1)
+        object.__setattr__(self, "factor", rounded_down(factor))
         object.__setattr__(self, "_budget", largest_budget(self.factor))
         if not 0 <= self.share < math.inf:
             raise InvalidInput(f"share must be 0 or more; got {self.share!r}.")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache
 from numbers import Real
 from typing import Any, NoReturn
@@ -68,10 +68,10 @@ def _example(kind: type) -> str:
     """Return arguments with which a built-in criterion can be made."""
     if not issubclass(kind, BuiltIn):
         return "..."
-    names = [field.name for field in fields(kind)]
+    names = [field.name for field in fields(kind) if field.default is MISSING]
     if "criterion" in names:
         return "LIP(0.5)"
-    return ", ".join("2" if name == "alpha" else "0.5" for name in names)
+    return ", ".join({"alpha": "2", "at_least": "0.01"}.get(name, "0.5") for name in names)
 
 
 def is_certified(criterion: Criterion) -> bool:

@@ -11,7 +11,8 @@ import numpy as np
 from lowlift._arrays import Floats
 from lowlift._exact import at_most_exp
 from lowlift._kernels.lift import log_or_minus_inf
-from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, split_budget
+from lowlift.criteria.numbers import largest_budget
+from lowlift.criteria.protocol import ZERO_RISK, BuiltIn, HalfSpaces, TwoSided
 
 
 def _log_range(lift_sy: Floats) -> tuple[Floats, Floats]:
@@ -29,12 +30,17 @@ def _log_range_without_zeros(lift_sy: Floats) -> tuple[Floats, Floats]:
     return ZERO_RISK * zeros - np.log(positive), np.log(lift_sy.max(axis=0))
 
 
-class _Box(BuiltIn):
+class Box(BuiltIn):
     """``e**-lower <= l(s) <= e**upper`` for every s."""
 
     kind: ClassVar[int] = 0
     is_box = True
     is_polyhedral = True
+
+    @property
+    def _largest(self) -> float:
+        """The largest lift that is allowed, as a float."""
+        return math.exp(self.upper) if self.upper < 700 else math.inf
 
     def leakage(self, lift_sy: Floats, p_s: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 (the protocol's)
         """Return ``-log min_s l`` and ``log max_s l`` per output, in nats; inf for a zero lift."""
@@ -68,9 +74,9 @@ class _Box(BuiltIn):
         """Return the region itself: ``l(s) <= e**upper`` and ``-l(s) <= -e**-lower``."""
         unit = np.eye(len(p_s))
         normals, offsets = [np.zeros((0, len(p_s)))], [np.zeros(0)]
-        if self.upper < 700:
+        if self._largest < math.inf:
             normals.append(unit)
-            offsets.append(np.full(len(p_s), math.exp(self.upper)))
+            offsets.append(np.full(len(p_s), self._largest))
         if not math.isinf(self.lower):
             normals.append(-unit)
             offsets.append(np.full(len(p_s), -math.exp(-self.lower)))
@@ -82,7 +88,7 @@ class _Box(BuiltIn):
 
 
 @dataclass(frozen=True)
-class ALIP(_Box):
+class ALIP(TwoSided, Box):
     """Asymmetric local information privacy: ``e**-lower <= l(s) <= e**upper`` (Definition 3).
 
     Parameters
@@ -100,17 +106,9 @@ class ALIP(_Box):
     ALIP(lower=1.5, upper=0.5)
     """
 
-    lower: float
-    upper: float
-
-    @classmethod
-    def split(cls, epsilon: float, lam: float) -> Self:
-        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
-        return cls(*split_budget(epsilon, lam))
-
 
 @dataclass(frozen=True)
-class LIP(_Box):
+class LIP(Box):
     """Local information privacy: ``e**-epsilon <= l(s) <= e**epsilon`` (Definition 1).
 
     Parameters
@@ -138,8 +136,6 @@ class LIP(_Box):
         >>> LIP.at_most(2)
         LIP(epsilon=0.6931471805599453)
         """
-        from lowlift.criteria.beliefs import largest_budget
-
         return cls(largest_budget(factor))
 
     @property
@@ -154,7 +150,7 @@ class LIP(_Box):
 
 
 @dataclass(frozen=True)
-class MaxLift(_Box):
+class MaxLift(Box):
     """A bound on the largest lift alone: ``l(s) <= e**upper`` (pointwise maximal leakage).
 
     Nothing bounds how much less likely an s becomes: an output may rule values of S out.
@@ -193,6 +189,21 @@ class LDP(BuiltIn):
     lower: ClassVar[float] = math.inf
     kind: ClassVar[int] = 1
     is_polyhedral = True
+
+    @classmethod
+    def at_most(cls, factor: float | Fraction) -> Self:
+        """Return the criterion for a factor: ``P(y|s) <= factor P(y|s')``, and so of every rate.
+
+        The budget is the largest float with ``e**epsilon <= factor``, proven: never looser. With
+        1.25, whatever is decided from Y selects any two groups of S at rates of which the smaller
+        is at least four fifths of the larger.
+
+        Examples
+        --------
+        >>> LDP.at_most(1.25)
+        LDP(epsilon=0.22314355131420974)
+        """
+        return cls(largest_budget(factor))
 
     @property
     def upper(self) -> float:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import (
     TYPE_CHECKING,
@@ -114,6 +114,8 @@ class BuiltIn(ABC):
     is_box: bool = False
     #: Whether finitely many half-spaces are the region.
     is_polyhedral: bool = False
+    #: Parameters that are no budgets.
+    fixed: ClassVar[tuple[str, ...]] = ()
 
     if TYPE_CHECKING:
         __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -150,11 +152,20 @@ class BuiltIn(ABC):
         for name in self.parameters():
             object.__setattr__(self, name, budget(getattr(self, name), name))
 
-    def parameters(self) -> dict[str, float]:
+    def parameters(self) -> dict[str, Any]:
         """Return the constructor's arguments by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def get_params(self, deep: bool = True) -> dict[str, float]:  # noqa: ARG002 (scikit-learn passes it)
+    @property
+    def in_nats(self) -> "BuiltIn":
+        """The bound as budgets in nats: itself, or for a notion with another scale its translation.
+
+        The budgets are floats, rounded down: where they differ from the bound itself, the
+        translation is the stricter one.
+        """
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 (scikit-learn passes it)
         """Return `parameters`, for scikit-learn's clone and its nested names.
 
         There is no ``set_params``: a criterion does not change, and scikit-learn would drop a new
@@ -162,11 +173,11 @@ class BuiltIn(ABC):
         """
         return self.parameters()
 
-    def scaled(self, factor: float) -> Self:
-        """Return the same notion with every budget multiplied by `factor`."""
-        return self._with(lambda side: side * factor)
+    def scaled(self, factor: float) -> "BuiltIn":
+        """Return the same notion with every budget multiplied by `factor`; inf stays inf."""
+        return self._with(lambda side: side * factor if side < math.inf else side)
 
-    def shifted(self, by: float) -> Self:
+    def shifted(self, by: float) -> "BuiltIn":
         """Return the same notion with every budget raised by `by`, or lowered, but not below 0.
 
         Where this holds for lifts l, it holds at the raised budgets for all lifts from
@@ -177,7 +188,7 @@ class BuiltIn(ABC):
     def _with(self, change: Callable[[float], float]) -> Self:
         """Return the same notion with every budget changed."""
         given = self.parameters().items()
-        return type(self)(**{k: v if k == "alpha" else change(v) for k, v in given})
+        return type(self)(**{k: v if k in self.fixed else change(v) for k, v in given})
 
     def screen(self, lift_sy: Floats, p_s: Floats, error: float) -> tuple[Bools, Bools]:
         """Return per output whether it surely is allowed, and whether it surely is not.
@@ -193,6 +204,19 @@ class BuiltIn(ABC):
         return within, beyond
 
 
+@dataclass(frozen=True)
+class TwoSided(BuiltIn):
+    """A criterion of two budgets in nats."""
+
+    lower: float
+    upper: float
+
+    @classmethod
+    def split(cls, epsilon: float, lam: float) -> Self:
+        """Return the criterion with budgets ``lam * epsilon`` and ``(1 - lam) * epsilon``."""
+        return cls(*split_budget(epsilon, lam))
+
+
 @overload
 def plain_criterion(criterion: BuiltIn) -> BuiltIn: ...
 @overload
@@ -206,6 +230,12 @@ def plain_criterion(criterion: Criterion) -> Criterion:
     )
 
 
+def _in_nats(criterion: Criterion) -> Criterion:
+    """Return what a criterion bounds, as budgets in nats."""
+    plain = plain_criterion(criterion)
+    return plain.in_nats if isinstance(plain, BuiltIn) else plain
+
+
 def epsilon_of(criterion: Criterion) -> float:
     """Return the whole budget in nats: both sides of a criterion that has two.
 
@@ -217,9 +247,9 @@ def epsilon_of(criterion: Criterion) -> float:
     >>> epsilon_of(ALIP(0.5, 1.0)), epsilon_of(LIP(0.5)), epsilon_of(MaxLift(2.0))
     (1.5, 0.5, 2.0)
     """
-    criterion = plain_criterion(criterion)
+    criterion = _in_nats(criterion)
     if isinstance(criterion, BuiltIn) and "epsilon" in criterion.parameters():
-        return criterion.parameters()["epsilon"]
+        return float(criterion.parameters()["epsilon"])
     if isinstance(criterion, BuiltIn) and "beliefs" in criterion.parameters():
         return criterion.lower if criterion.lower < math.inf else math.nan  # that of all values
     return math.fsum(side for side in (criterion.lower, criterion.upper) if side < math.inf)
@@ -234,7 +264,7 @@ def split_of(criterion: Criterion) -> float:
     >>> split_of(ALIP(0.5, 1.5)), split_of(LIP(0.5))
     (0.25, nan)
     """
-    criterion = plain_criterion(criterion)
+    criterion = _in_nats(criterion)
     if isinstance(criterion, BuiltIn) and {"epsilon", "beliefs"} & set(criterion.parameters()):
         return math.nan
     sides = criterion.lower, criterion.upper

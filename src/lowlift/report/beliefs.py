@@ -13,7 +13,7 @@ from lowlift._exact import exp_of
 from lowlift._guarantees import ends_of
 from lowlift._wording import cell, shown
 from lowlift.confidence import lift_intervals
-from lowlift.criteria import AtMost, Population, plain_criterion
+from lowlift.criteria import AtMost, BetaLikeness, Population, plain_criterion
 from lowlift.figures.beliefs import belief_svg
 
 #: Products of whole numbers up to which the worst beliefs are computed exactly.
@@ -178,6 +178,8 @@ def _limits(audit: Audit, bases: Sequence[Fraction]) -> list[Fraction | None]:
         if whole >= factor and float(whole - factor) <= 4e-16 * float(whole):
             factor = whole
         limits = [min(Fraction(1), base * factor) for base in bases]
+    if isinstance(plain, BetaLikeness):
+        limits = [plain.allowed(base) for base in bases]
     if isinstance(plain, AtMost):
         for s, bound in plain.aligned(audit.joint.s_labels).bounds():
             old = limits[s]

@@ -80,6 +80,12 @@ def _row(name: str, texts: Sequence[str], pictures: Sequence[str] = ()) -> Row:
     return Row(name, tuple(Cell(text, svg, text != texts[0]) for text, svg in cells))
 
 
+def _criterion(setting: Setting) -> str:
+    if setting.criterion == "every-prior":
+        return f"every-prior, at least {shortest(setting.at_least)}"
+    return setting.criterion or "on each value"
+
+
 def _settings(settings: Sequence[Setting]) -> list[Row]:
     rows = {
         "Limit": [
@@ -89,7 +95,7 @@ def _settings(settings: Sequence[Setting]) -> list[Row]:
             else f"{shortest(one.limit)} times"
             for one in settings
         ],
-        "Criterion": [one.criterion or "on each value" for one in settings],
+        "Criterion": [_criterion(one) for one in settings],
         "The rows are": [
             "everybody" if one.audience == "table" else f"a sample, {100 * one.confidence:g}%"
             for one in settings

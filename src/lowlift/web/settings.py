@@ -11,12 +11,11 @@ from lowlift.errors import InvalidInput
 from lowlift.tables.bins import as_bins_by_name
 from lowlift.tables.columns import MISSING, Column
 from lowlift.web.words import message_of
-from lowlift.workflow import CRITERIA, MECHANISMS, Asked, criterion_of
+from lowlift.workflow import MECHANISMS, Asked, criterion_of
 from lowlift.workflow.budgets import at_most_of
+from lowlift.workflow.criteria import IN_NATS, SINGLE
 from lowlift.workflow.overview import Overview
 
-#: Criteria with one budget, which lambda does not divide.
-SINGLE = frozenset({"lip", "ldp", "max-lift"})
 #: Empty: the mechanism's own.
 ENCODINGS = ("", "codes", "groups", "values")
 #: What a change of a column counts, by the words of the page.
@@ -27,17 +26,17 @@ MOST_PINNED = 4
 MOST_SECONDS = 3600
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "missing": tuple(MISSING),
-    "criterion": ("", *CRITERIA),
+    "criterion": ("", *IN_NATS),
     "audience": ("table", "population"),
     "mechanism": MECHANISMS,
     "encoding": ENCODINGS,
 }
 #: Kinds that have no symbols without bins; and how many columns a message names.
 _MUST_HAVE_BINS, _MOST_NAMED = frozenset({"integer", "real", "timestamp"}), 3
-_NUMBERS = ("limit", "epsilon", "split", "alpha", "confidence", "seconds")
+_NUMBERS = ("limit", "epsilon", "split", "alpha", "at_least", "confidence", "seconds")
 #: Given without a criterion and a limit, as former addresses have them: the criterion was this one.
 _BUDGETS, _FORMER_CRITERION, _FORMER_MECHANISM = (
-    ("epsilon", "split", "alpha"),
+    ("epsilon", "split", "alpha", "at_least"),
     "alip",
     "subset-merging",
 )
@@ -61,6 +60,8 @@ class Setting:
     epsilon: float = 2.0
     split: float = 0.5
     alpha: float = 2.0
+    #: The least that a reader's prior gives each value, of the criterion for every prior.
+    at_least: float = 0.01
     #: Whether the rows are everybody ("table") or a sample of a "population", with a confidence.
     audience: str = "table"
     confidence: float = 0.95
@@ -183,6 +184,7 @@ class Setting:
             return [("limit", shortest(self.limit))]
         names = ["epsilon"] + ["split"] * (self.criterion not in SINGLE)
         names += ["alpha"] * (self.criterion == "alpha")
+        names += ["at_least"] * (self.criterion == "every-prior")
         budgets = [(name, shortest(getattr(self, name))) for name in names]
         return [("criterion", self.criterion), *budgets]
 
@@ -210,7 +212,8 @@ class Setting:
     def counted(self) -> "Setting":
         """What the counts of a design depend on: all but the budgets."""
         same = replace(self, limit=Setting.limit, epsilon=Setting.epsilon, split=Setting.split)
-        return replace(same, alpha=Setting.alpha, confidence=Setting.confidence, seconds=60.0)
+        same = replace(same, alpha=Setting.alpha, at_least=Setting.at_least)
+        return replace(same, confidence=Setting.confidence, seconds=60.0)
 
     @property
     def family(self) -> "Setting":
@@ -260,6 +263,7 @@ class Setting:
             epsilon=self.epsilon,
             split=None if self.criterion in SINGLE else self.split,
             alpha=self.alpha if self.criterion == "alpha" else None,
+            at_least=self.at_least if self.criterion == "every-prior" else None,
         )
 
     @property
@@ -333,6 +337,8 @@ def _number(name: str, text: str) -> float:
         raise InvalidInput("the limit must be a number above 1: how many times as likely.")
     if not math.isfinite(value) or value < 0:
         raise InvalidInput(f"{name} must be a number, 0 or more.")
+    if name == "at_least" and value > 0.5:
+        raise InvalidInput("the least belief before must be a number from 0 to 0.5, such as 0.01.")
     if name == "confidence" and not 0.5 <= value < 1:
         raise InvalidInput("the confidence must be a number from 0.5 to below 1, such as 0.95.")
     if name == "seconds" and not 1 <= value <= MOST_SECONDS:

@@ -5,8 +5,9 @@ from lowlift.report import Point
 from lowlift.tables import Spec
 from lowlift.workflow.applying import Options, apply
 from lowlift.workflow.checking import Check, Verification, verify
-from lowlift.workflow.choices import CRITERIA, MECHANISMS, criterion_of
+from lowlift.workflow.choices import MECHANISMS
 from lowlift.workflow.columns import Asked, Found, columns_of, count_table
+from lowlift.workflow.criteria import CRITERIA, criterion_of
 from lowlift.workflow.curves import (
     parse_numbers,
     read_curve,

@@ -15,7 +15,7 @@ from lowlift._release import Release
 from lowlift._version import __version__
 from lowlift.encodings import Encoded, published
 from lowlift.errors import BoundViolated, InvalidInput, LowliftWarning
-from lowlift.tables import Column, Counts, Draw, Output, Staged, Table, open_table
+from lowlift.tables import Column, Counts, Draw, Output, OutputColumn, Staged, Table, open_table
 from lowlift.tables.formulas import formula_warnings, row_warnings
 from lowlift.tables.schema import COLUMNS, column_names
 from lowlift.workflow.bounds import check_here, refuse_false, refuse_unchecked, why_not_covered
@@ -192,37 +192,8 @@ def drawn(
     counts
         Of S by X with missing values as values; None counts the table.
     """
-    refuse_false(encoded)
-    if options.id is None:
-        encoded.release.refuse_fresh()
     start, origin = time.perf_counter(), encoded.origin
-    present = tuple(column for column in origin.sensitive if column.name in table.kinds)
-    has_s, used = present == origin.sensitive, (*present, *origin.released)
-    table.check_columns(used)
-    outside = _outside(table, options, target)
-    if not has_s:
-        if not options.accept_unchecked:
-            refuse_unchecked(encoded, present)
-        outside.append("whether the bound holds on this table: S is not in it")
-    if origin.cells is not None:
-        _refuse_by_row(options)
-        _hold_rows(table, encoded)
-    options.hold(table, (column.name for column in used))
-    if counts is None:
-        counts = table.count(used)
-    # Rows that are read again must be the ones that were counted.
-    if options.is_by_row and not table.is_steady:
-        _refuse_unsteady(table, counts, used)
-    if present:  # some of S alone can show that the bound fails
-        check_here(counts, encoded)
-    why = why_not_covered(table, encoded, options.keep) if options.keep else ""
-    if why and not options.accept_uncovered:
-        raise BoundViolated(
-            f"with the kept columns the bound does not hold: {why}. Nothing was written.",
-            advice="uncovered",
-        )
-    if why:
-        outside.append(f"the kept columns ({why})")
+    counts, outside = _checked(table, encoded, target, options, counts)
     draw = Draw(
         columns=origin.released,
         channel=encoded.channel,
@@ -234,17 +205,9 @@ def drawn(
         seed=options.seed,
         layout=encoded.release.draws,
     )
-    columns = tuple(
-        replace(column, width=table.widths.get(column.name, ""))
-        if encoded.name == "values"
-        and column.kind == "integer"
-        and column.fits(table.widths.get(column.name, ""))
-        else column
-        for column in encoded.columns
-    )
     output = Output(
         target,
-        columns,
+        _in_widths(table, encoded),
         tuple(options.keep),
         options.keep_order,
         options.force,
@@ -270,7 +233,7 @@ def drawn(
             dropped=written.applied.dropped,
             unseen=written.applied.unseen,
             draws=options.mode if options.seed is None else "seeded: not for publication",
-            checked_on_this_table=has_s,
+            checked_on_this_table=_sensitive_in(table, encoded) == origin.sensitive,
             kept=tuple(options.keep),
             outside_the_guarantee=tuple(outside),
             nmi=encoded.nmi,
@@ -286,6 +249,62 @@ def drawn(
         )
         begin(receipt)
         yield written, receipt
+
+
+def _sensitive_in(table: Table, encoded: Encoded) -> tuple[Column, ...]:
+    """Return the sensitive columns that the table has."""
+    return tuple(column for column in encoded.origin.sensitive if column.name in table.kinds)
+
+
+def _checked(
+    table: Table, encoded: Encoded, target: str | None, options: Options, counts: Counts | None
+) -> tuple[Counts, list[str]]:
+    """Check the columns and the bound on a table.
+
+    Returns its counts of S by X, and what the guarantee does not cover, for the receipt.
+    """
+    refuse_false(encoded)
+    if options.id is None:
+        encoded.release.refuse_fresh()
+    origin, present = encoded.origin, _sensitive_in(table, encoded)
+    used = (*present, *origin.released)
+    table.check_columns(used)
+    outside = _outside(table, options, target)
+    if present != origin.sensitive:
+        if not options.accept_unchecked:
+            refuse_unchecked(encoded, present)
+        outside.append("whether the bound holds on this table: S is not in it")
+    if origin.cells is not None:
+        _refuse_by_row(options)
+        _hold_rows(table, encoded)
+    options.hold(table, (column.name for column in used))
+    if counts is None:
+        counts = table.count(used)
+    # Rows that are read again must be the ones that were counted.
+    if options.is_by_row and not table.is_steady:
+        _refuse_unsteady(table, counts, used)
+    if present:  # some of S alone can show that the bound fails
+        check_here(counts, encoded)
+    why = why_not_covered(table, encoded, options.keep) if options.keep else ""
+    if why and not options.accept_uncovered:
+        raise BoundViolated(
+            f"with the kept columns the bound does not hold: {why}. Nothing was written.",
+            advice="uncovered",
+        )
+    if why:
+        outside.append(f"the kept columns ({why})")
+    return counts, outside
+
+
+def _in_widths(table: Table, encoded: Encoded) -> tuple[OutputColumn, ...]:
+    """Return the published columns, values of whole numbers in the types in which they came."""
+    if encoded.name != "values":
+        return encoded.columns
+    widths = [table.widths.get(column.name, "") for column in encoded.columns]
+    return tuple(
+        replace(column, width=width) if column.kind == "integer" and column.fits(width) else column
+        for column, width in zip(encoded.columns, widths, strict=True)
+    )
 
 
 def _refuse_by_row(options: Options) -> None:

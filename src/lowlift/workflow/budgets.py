@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from lowlift._arguments import check_positive
-from lowlift.criteria import LIP, AtMost, BuiltIn, Criterion
+from lowlift.criteria import LIP, AtMost, BuiltIn, Criterion, EveryPrior
 from lowlift.criteria.protocol import epsilon_of
 from lowlift.errors import InvalidInput
 
 
-def at_most_of(texts: Sequence[str], sensitive: Sequence[str]) -> Criterion:
+def at_most_of(
+    texts: Sequence[str], sensitive: Sequence[str], at_least: float | None = None
+) -> Criterion:
     """Return the bound that texts say: ``2``, ``income=>50K:0.5``, or several of them.
 
     Parameters
@@ -18,6 +20,8 @@ def at_most_of(texts: Sequence[str], sensitive: Sequence[str]) -> Criterion:
         A factor for all values, and COLUMN=VALUE:BELIEF for single ones.
     sensitive
         The columns of S; beliefs need exactly one.
+    at_least
+        With a factor alone: for every reader who gave each value this probability or more.
 
     Raises
     ------
@@ -30,6 +34,8 @@ def at_most_of(texts: Sequence[str], sensitive: Sequence[str]) -> Criterion:
     LIP(epsilon=0.6931471805599453)
     >>> at_most_of(["income=>50K:0.5", "2"], ["income"])
     AtMost(beliefs=(('>50K', 0.5),), factor=2.0)
+    >>> at_most_of(["2"], ["income"], at_least=0.1)
+    EveryPrior(at_least=0.1, lower=0.6931471805599453, upper=0.6931471805599453)
     """
     factors: list[Fraction] = []
     beliefs: dict[str, float] = {}
@@ -51,7 +57,14 @@ def at_most_of(texts: Sequence[str], sensitive: Sequence[str]) -> Criterion:
     if len(factors) > 1:
         raise InvalidInput(f"give one factor for all values; got {len(factors)}.")
     if not beliefs:
-        return LIP.at_most(factors[0])
+        factor = factors[0]
+        if at_least is None:
+            return LIP.at_most(factor)
+        return EveryPrior.at_most(factor, at_least=at_least)
+    if at_least is not None:
+        raise InvalidInput(
+            "at_least goes with a factor for all values; got beliefs in single ones. Leave one out."
+        )
     return AtMost(beliefs, float(factors[0])) if factors else AtMost(beliefs)
 
 

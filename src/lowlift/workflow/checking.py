@@ -127,7 +127,7 @@ def verify(
         if not is_source:
             counts = None  # of another table than was published
     if published is not None:
-        with _open_published(published, engine) as table:
+        with open_published(published, engine) as table:
             is_there = all(name in table.kinds for name in encoded.names)
             nothing = ReadBack(tuple(table.kinds), (), 0, None)
             found = _read(table, encoded) if is_there else nothing
@@ -207,7 +207,7 @@ def _of_release(release: Release) -> tuple[list[Check], Encoded | None]:
     return checks, encoded
 
 
-def _open_published(path: Any, engine: str | None) -> Table:
+def open_published(path: Any, engine: str | None) -> Table:
     """Open a published table; ``table:NAME`` is one of Spark's catalog, as for `apply`."""
     if isinstance(path, str) and path.startswith("table:"):
         return open_table(path.removeprefix("table:"), engine or "spark", is_text=True)

@@ -1,7 +1,6 @@
-"""The names that a user chooses by: criteria, mechanisms, and which mechanism fits a size."""
+"""The names of mechanisms, and which mechanism fits a size."""
 
 import functools
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -18,20 +17,9 @@ from lowlift._mechanisms.watchdog import watchdog
 from lowlift._release import Release
 from lowlift._solver.classes import Classes
 from lowlift._solver.search import State
-from lowlift.criteria import (
-    ALIP,
-    LDP,
-    LIP,
-    AlphaLift,
-    Chi2Lift,
-    Criterion,
-    L1Lift,
-    MaxLift,
-    Population,
-)
+from lowlift.criteria import Criterion, Population
 from lowlift.errors import InvalidInput
 
-CRITERIA = ("lip", "alip", "ldp", "max-lift", "l1", "chi2", "alpha")
 MECHANISMS = (
     "auto",
     "watchdog",
@@ -59,75 +47,6 @@ _MOST_OF_TWO = 200_000
 _MERGING_RATE, _MERGING_SECONDS = 3e9, 300.0
 
 Progress = Callable[[State], object]
-
-
-def criterion_of(
-    name: str,
-    *,
-    epsilon: float | None = None,
-    split: float | None = None,
-    lower: float | None = None,
-    upper: float | None = None,
-    alpha: float | None = None,
-) -> Criterion:
-    """Return the criterion by its name and budgets in nats.
-
-    Parameters
-    ----------
-    name
-        One of `CRITERIA`.
-    epsilon, split
-        For lip and ldp the budget; for max-lift its one budget; for the others
-        ``lower = split * epsilon`` and ``upper = (1 - split) * epsilon``, split 0.5 by default.
-    lower, upper
-        The two budgets; l1, chi2 and alpha may leave `lower` out, which then is not bounded.
-    alpha
-        The order of alpha.
-
-    Raises
-    ------
-    InvalidInput
-        For an unknown name, or budgets that are missing, too many or not numbers of 0 or more.
-
-    Examples
-    --------
-    >>> criterion_of("alip", epsilon=2.0, split=0.65)
-    ALIP(lower=1.3, upper=0.7)
-    >>> criterion_of("max-lift", upper=1.0)
-    MaxLift(upper=1.0)
-    """
-    check_choice(name, "criterion", CRITERIA)
-    if (alpha is None) == (name == "alpha"):
-        raise InvalidInput("alpha is the order of criterion alpha: give it there, and only there.")
-    if epsilon is not None and (lower is not None or upper is not None):
-        raise InvalidInput("give epsilon (with split), or lower and upper, not both.")
-    if split is not None and (epsilon is None or name in {"lip", "ldp", "max-lift"}):
-        raise InvalidInput("split divides epsilon between the two sides of alip, l1, chi2, alpha.")
-    if name in {"lip", "ldp", "max-lift"}:
-        return _one_budget(name, epsilon, lower, upper)
-    if epsilon is not None:
-        sides = ALIP.split(epsilon, 0.5 if split is None else split)
-        low, high = sides.lower, sides.upper
-    else:
-        if upper is None or (lower is None and name == "alip"):
-            raise InvalidInput(f"{name} needs a bound: epsilon, or lower and upper, in nats.")
-        low, high = math.inf if lower is None else lower, upper
-    if name == "alpha":
-        return AlphaLift(float(alpha or 0.0), low, high)
-    if name == "alip":
-        return ALIP(low, high)
-    return L1Lift(low, high) if name == "l1" else Chi2Lift(low, high)
-
-
-def _one_budget(
-    name: str, epsilon: float | None, lower: float | None, upper: float | None
-) -> Criterion:
-    given = epsilon if epsilon is not None or name != "max-lift" else upper
-    if given is None or lower is not None or (upper is not None and name != "max-lift"):
-        raise InvalidInput(f"{name} needs one bound: epsilon, in nats.")
-    kinds: Mapping[str, Callable[[float], Criterion]]
-    kinds = {"lip": LIP, "ldp": LDP, "max-lift": MaxLift}
-    return kinds[name](given)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from lowlift.figures.tradeoffs import curve_panels
 from lowlift.report import Point
 from lowlift.tables import open_table
 from lowlift.workflow.budgets import at_most_of
-from lowlift.workflow.choices import choose, criterion_of, released_by
+from lowlift.workflow.choices import choose, released_by
 from lowlift.workflow.columns import Asked, count
+from lowlift.workflow.criteria import NAMED, SINGLE, criterion_of
 
 _MOST_POINTS = 10_000
 
@@ -147,7 +148,12 @@ def bounds_of(
     if isinstance(criterion, list | tuple):
         return list(criterion)
     if isinstance(criterion, str):
-        is_single = criterion in {"lip", "ldp", "max-lift"}
+        is_single = criterion in SINGLE
+        if criterion in NAMED or criterion == "every-prior":
+            raise InvalidInput(
+                f"a curve by name moves budgets in nats alone; {criterion} needs another number. "
+                "Use lowlift.tradeoff with a list of criteria."
+            )
         return [
             Bound(
                 math.nan if split is None else split,
@@ -167,8 +173,9 @@ def bounds_of(
             f"a curve needs a built-in criterion, which has budgets in nats to move; got "
             f"{type(criterion).__name__}. For bounds on beliefs use lowlift.tradeoff with a list."
         )
+    criterion = criterion.in_nats
     parameters = criterion.parameters()
-    sides = {k: v for k, v in parameters.items() if k != "alpha" and v < math.inf}
+    sides = {k: v for k, v in parameters.items() if k not in criterion.fixed and v < math.inf}
     if not sides:
         raise InvalidInput(f"a curve needs a budget to move; {criterion} has none that is finite.")
     if not any(sides.values()):  # a budget of 0 cannot be scaled: its sides are taken as equal

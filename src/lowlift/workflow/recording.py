@@ -48,7 +48,7 @@ class Recording:
     accept_unaudited
         Publish although it cannot be audited with what was published before; recorded.
     settings
-        A digest of what was asked for, by which `lowlift publish` knows a repeated request.
+        A digest of what was asked for, by which ``lowlift publish`` knows a repeated request.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from lowlift._ledger import EVERYBODY
@@ -12,8 +12,10 @@ from lowlift.criteria import (
     LIP,
     AlphaLift,
     AtMost,
+    BuiltIn,
     Chi2Lift,
     Criterion,
+    EveryPrior,
     L1Lift,
     MaxLift,
     Population,
@@ -22,9 +24,19 @@ from lowlift.criteria import (
 from lowlift.tables import Schema
 from lowlift.tables.bins import bins_text
 from lowlift.tables.schema import COLUMNS, ROWS
+from lowlift.workflow.criteria import NAMED
 from lowlift.workflow.sanitizing import files_beside
 
-_NAMES = {ALIP: "alip", L1Lift: "l1", Chi2Lift: "chi2", AlphaLift: "alpha"}
+_NAMES = {
+    ALIP: "alip",
+    L1Lift: "l1",
+    Chi2Lift: "chi2",
+    AlphaLift: "alpha",
+    EveryPrior: "every-prior",
+}
+_NAMED: Mapping[type[Criterion], tuple[str, str]] = {
+    kind: (name, bound) for name, (bound, kind) in NAMED.items()
+}
 #: Letters of a line, about.
 _LINE = 88
 #: Digits of a factor that is tried as the bound in words.
@@ -92,29 +104,48 @@ def bound_options(criterion: Criterion, sensitive: Sequence[str]) -> list[str]:
     (['--at-most', '2'], ['--criterion', 'alip', '--lower', '0.5', '--upper', '1.0'])
     """
     plain = plain_criterion(criterion)
-    found: list[str] = []
-    if isinstance(plain, LIP):
-        factor = _factor(plain)
-        found = ["--criterion", "lip", "--epsilon", repr(plain.epsilon)]
-        found = ["--at-most", factor] if factor else found
-    elif isinstance(plain, AtMost):
-        for label, belief in plain.parameters()["beliefs"].items():
-            found += ["--at-most", f"{sensitive[0]}={label}:{belief!r}"]
-        if math.isfinite(plain.factor):
-            found += ["--at-most", repr(plain.factor)]
-    elif isinstance(plain, LDP):
-        found = ["--criterion", "ldp", "--epsilon", repr(plain.epsilon)]
-    elif isinstance(plain, MaxLift):
-        found = ["--criterion", "max-lift", "--upper", repr(plain.upper)]
-    elif type(plain) in _NAMES:
-        found = ["--criterion", _NAMES[type(plain)]]
-        found += ["--lower", repr(plain.lower)] if math.isfinite(plain.lower) else []
-        found += ["--upper", repr(plain.upper)]
-        found += ["--alpha", repr(plain.alpha)] if isinstance(plain, AlphaLift) else []
+    found = _in_words(plain, sensitive) or _by_name(plain)
     if found and isinstance(criterion, Population):
         found += ["--for", "population"]
         if criterion.confidence != 0.95:  # the default of the command
             found += ["--confidence", repr(criterion.confidence)]
+    return found
+
+
+def _in_words(plain: Criterion, sensitive: Sequence[str]) -> list[str]:
+    """Return the options that say a criterion in words; none where there are no such words."""
+    found: list[str] = []
+    if isinstance(plain, AtMost):
+        for label, belief in plain.parameters()["beliefs"].items():
+            found += ["--at-most", f"{sensitive[0]}={label}:{belief!r}"]
+        if math.isfinite(plain.factor):
+            found += ["--at-most", repr(plain.factor)]
+    elif isinstance(plain, LIP | EveryPrior) and plain.lower == plain.upper:
+        factor = _factor(plain.upper)
+        found = ["--at-most", factor] if factor else []
+        if factor and isinstance(plain, EveryPrior):
+            found += ["--at-least", repr(plain.at_least)]
+    return found
+
+
+def _by_name(plain: Criterion) -> list[str]:
+    """Return the options that name a criterion, with its bounds as numbers."""
+    found: list[str] = []
+    if isinstance(plain, LIP | LDP):
+        name = "lip" if isinstance(plain, LIP) else "ldp"
+        found = ["--criterion", name, "--epsilon", repr(plain.epsilon)]
+    elif isinstance(plain, MaxLift):
+        found = ["--criterion", "max-lift", "--upper", repr(plain.upper)]
+    elif type(plain) in _NAMES:
+        found = ["--criterion", _NAMES[type(plain)]]
+        is_left_out = math.isinf(plain.lower) and not isinstance(plain, ALIP | EveryPrior)
+        found += [] if is_left_out else ["--lower", repr(plain.lower)]
+        found += ["--upper", repr(plain.upper)]
+        for option in plain.fixed if isinstance(plain, BuiltIn) else ():
+            found += [f"--{option.replace('_', '-')}", repr(getattr(plain, option))]
+    elif getattr(plain, "unit", "nats") == "nats" and type(plain) in _NAMED:
+        name, bound = _NAMED[type(plain)]
+        found = ["--criterion", name, f"--{bound}", repr(getattr(plain, bound))]
     return found
 
 
@@ -137,11 +168,11 @@ def wrapped(words: Sequence[str]) -> str:
     return " \\\n".join(lines)
 
 
-def _factor(criterion: LIP) -> str:
-    """Return the shortest factor whose bound is this one; empty when there is none."""
+def _factor(budget: float) -> str:
+    """Return the shortest factor whose budget is this one; empty when there is none."""
     for digits in range(1, _DIGITS):
-        text = f"{math.exp(min(criterion.epsilon, 700.0)):.{digits}g}"
-        if Fraction(text) >= 1 and LIP.at_most(Fraction(text)) == criterion:
+        text = f"{math.exp(min(budget, 700.0)):.{digits}g}"
+        if Fraction(text) >= 1 and LIP.at_most(Fraction(text)).epsilon == budget:
             return text
     return ""
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from lowlift._ledger import Entry, Ledger
+from lowlift._ledger.entries import PENDING
 from lowlift._receipts import receipt_path
 from lowlift.errors import InvalidInput
 from lowlift.tables import open_table
@@ -21,7 +22,7 @@ class Standing(NamedTuple):
     verification
         What was checked of it.
     is_unfinished
-        Whether a run that did not end may have left files, which count as nothing.
+        Whether a run that was killed may have left files, which count as nothing.
     """
 
     entry: Entry | None = None
@@ -59,7 +60,8 @@ def standing_of(
         asked = opened.settings()
     held = [entry for entry in every if entry.is_held]
     if not held:
-        return Standing(is_unfinished=bool(every) and not Path(receipt).exists())
+        is_killed = any(entry.state == PENDING for entry in every)  # an error removes its files
+        return Standing(is_unfinished=is_killed and not Path(receipt).exists())
     entry = held[-1]
     if asked.get(entry.id) != settings:
         _refuse_changed("the settings", entry)

@@ -24,7 +24,8 @@ from lowlift.web.settings import MOST_SECONDS, shortest
 from lowlift.web.steps.columns import reading
 from lowlift.web.trade import bounds_of, chart_of
 from lowlift.web.visitors import InSession
-from lowlift.workflow import CRITERIA, MECHANISMS
+from lowlift.workflow import MECHANISMS
+from lowlift.workflow.criteria import IN_NATS
 from lowlift.workflow.stops import Stop
 
 router = APIRouter()
@@ -47,7 +48,7 @@ async def protection(place: InPlace, session: InSession) -> Response:
             place,
             answer=answer,
             below=await below(session, place),
-            criteria=CRITERIA,
+            criteria=IN_NATS,
             mechanisms=MECHANISMS,
             shortest=shortest,
             most_seconds=MOST_SECONDS,
