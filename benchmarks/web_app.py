@@ -24,8 +24,9 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 #: Milliseconds; the first answer of a server compiles.
 PATIENCE = 120_000
-#: Writes another limit, and gives the milliseconds until the answer is of it.
-LIMIT = """([value]) => new Promise((answered) => {
+#: Writes another limit, and gives the milliseconds until the page shows an answer to it: chosen, as
+#: by a stop or a point of the chart, or typed, which waits until the typing pauses.
+LIMIT = """([value, isTyped]) => new Promise((answered) => {
   const start = performance.now();
   const look = () => {
     const answer = document.getElementById("answer");
@@ -36,7 +37,7 @@ LIMIT = """([value]) => new Promise((answered) => {
   const field = document.getElementById("limit");
   field.value = value;
   field.dispatchEvent(new Event("input", {bubbles: true}));
-  field.dispatchEvent(new Event("change", {bubbles: true}));
+  if (!isTyped) field.dispatchEvent(new Event("change", {bubbles: true}));
   look();
 })"""
 #: The answer, and it is of the setting that is shown.
@@ -112,10 +113,20 @@ def page_ready(page: Page, address: str, repeat: int) -> list[float]:
 
 def limits(page: Page, address: str, repeat: int) -> list[float]:
     """Choose limits that were never asked for."""
+    return _limits(page, address, repeat, 2.1, is_typed=False)
+
+
+def typed_limits(page: Page, address: str, repeat: int) -> list[float]:
+    """Type limits that were never asked for."""
+    return _limits(page, address, repeat, 2.15, is_typed=True)
+
+
+def _limits(page: Page, address: str, repeat: int, least: float, *, is_typed: bool) -> list[float]:
     page.goto(address)
     found = []
     for step in range(repeat):
-        found.append(page.evaluate(LIMIT, [f"{2.1 + 0.1 * step:.1f}"]) / 1000)
+        value = f"{least + 0.1 * step:g}"  # as the page writes it
+        found.append(page.evaluate(LIMIT, [value, is_typed]) / 1000)
         time.sleep(1.5)  # a hand rests before it moves on; rows and chart are drawn meanwhile
     return found
 
@@ -160,7 +171,8 @@ def main() -> None:
     row("---", "---", "---", "---", "---")
     measures: list[tuple[str, Callable[[Page, str, int], list[float]], int, float]] = [
         ("page ready, 200 x 15, its answer known", page_ready, repeat, 1.0),
-        ("limit to answer, subset merging, 200 x 15", limits, repeat, 0.3),
+        ("limit chosen to answer, subset merging, 200 x 15", limits, repeat, 0.3),
+        ("limit typed to answer, subset merging, 200 x 15", typed_limits, repeat, 0.3),
     ]
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)

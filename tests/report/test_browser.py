@@ -102,6 +102,34 @@ def test_print_is_light_and_whole(chromium, pages):
     context.close()
 
 
+#: The largest brightness (0 to 1) of a picture's paper, and the least of the words around it; words
+#: in the cells of a heat map stand on their own colours.
+BRIGHTNESS = r"""() => {
+    const sum = (colour) => colour.match(/\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0);
+    const all = (selector) => [...document.querySelectorAll(selector)];
+    const of = (parts, name) => parts.map((part) => sum(getComputedStyle(part)[name]) / 765);
+    const papers = of(all('.chart, .panels svg, .legend svg'), 'backgroundColor');
+    const sheets = of(all(':is(.chart, .panels) svg > g > g:first-child > path'), 'fill');
+    const words = of(all(':is(.chart, .panels) text[fill="#333333"]'), 'fill');
+    return [Math.max(...papers, ...sheets), Math.min(...words)];
+}"""
+
+
+@pytest.mark.parametrize("name", ["release", "sanitized", "many"])
+def test_pictures_are_dark_on_a_dark_screen_and_light_on_paper(chromium, pages, name):
+    context = chromium.new_context(color_scheme="dark")
+    sheet = context.new_page()
+    sheet.goto(pages[name].as_uri())
+    paper, words = sheet.evaluate(BRIGHTNESS)
+    assert paper < 0.2
+    assert words > 0.6
+    sheet.emulate_media(media="print")
+    paper, words = sheet.evaluate(BRIGHTNESS)
+    assert paper == 1
+    assert words < 0.4
+    context.close()
+
+
 @pytest.mark.parametrize(("name", "word"), [("sanitized", "Confidential"), ("public", "Public")])
 def test_every_printed_page_is_marked_and_numbered(chromium, pages, name, word):
     """The browser reads the boxes in the margins of all pages."""

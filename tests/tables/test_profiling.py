@@ -367,6 +367,16 @@ def test_an_overview_shows_values_and_ranges_on_every_engine(table):
     assert "mild" not in repr(found)  # values are for the page, not for logs
 
 
+def test_examples_are_of_the_whole_table(tmp_path):
+    rows = ["no,1"] * 6000 + ["yes,2"] * 5000
+    (tmp_path / "sorted.csv").write_text("\n".join(["says,code", *rows]))
+    found = overview_of(tmp_path / "sorted.csv").examples
+    assert {name: set(values) for name, values in found.items()} == {
+        "says": {"yes", "no"},
+        "code": {"1", "2"},
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "width"), [("wing", 1), ("score", None), ("id", None), ("born", None)]
 )

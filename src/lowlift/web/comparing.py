@@ -43,15 +43,22 @@ class Head(NamedTuple):
     place: Place
     answer: Answer | None
     problem: str = ""
+    #: Who got a table of this setting; empty for nobody.
+    published_for: tuple[str, ...] = ()
 
 
-def heads(places: Sequence[Place], answers: Sequence[Answer | str | None]) -> list[Head]:
-    """Return the heads of the columns."""
+def heads(
+    places: Sequence[Place],
+    answers: Sequence[Answer | str | None],
+    published: Sequence[tuple[Setting, str]] = (),
+) -> list[Head]:
+    """Return the heads of the columns; `published` are settings of tables and who got them."""
     found = []
     for letter, place, answer in zip("ABCDEFGH", places, answers, strict=False):
         problem = answer if isinstance(answer, str) else ""
         ready = answer if isinstance(answer, Answer) else None
-        found.append(Head(letter, title_of(place.setting), place, ready, problem))
+        to = tuple(dict.fromkeys(who for setting, who in published if setting == place.setting))
+        found.append(Head(letter, title_of(place.setting), place, ready, problem, to))
     return found
 
 
@@ -66,7 +73,9 @@ def title_of(setting: Setting) -> str:
 def sections(found: Sequence[Head]) -> list[tuple[str, list[Row]]]:
     """Return the rows of the comparison under their headings; the first setting is compared to."""
     settings = [head.place.setting for head in found]
-    parts = [("What was set", _settings(settings)), (_told_by(settings[0]), _beliefs(found))]
+    published = _row("Published for", [joined(h.published_for) or "nobody yet" for h in found])
+    rows = [*_settings(settings), *([published] if any(h.published_for for h in found) else [])]
+    parts = [("What was set", rows), (_told_by(settings[0]), _beliefs(found))]
     return [(name, rows) for name, rows in (*parts, ("What is kept", _kept(found))) if rows]
 
 

@@ -1,11 +1,11 @@
 """The trade-off as a chart whose points are links, and what to do about an answer that is poor."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
 from lowlift.criteria import Criterion
-from lowlift.report.outcome import CANNOT, EMPTY, USEFUL, whole_percent
+from lowlift.report.outcome import CANNOT, EMPTY, LEAST_KEPT, USEFUL, whole_percent
 from lowlift.web.frame import Place
 from lowlift.web.settings import Setting, shortest
 from lowlift.workflow.stops import Stop
@@ -51,9 +51,10 @@ def bounds_of(setting: Setting) -> tuple[tuple[float, Criterion], ...]:
 def chart_of(place: Place, points: Sequence[Stop], now: Stop | None) -> Chart:
     """Return the chart of the points found, and of the answer to the present limit."""
     setting = place.setting
-    known = {point.limit: point for point in points}
+    known = {point.limit: point for point in points if not point.is_late}
     if now is not None:
         known[now.limit] = now
+    known = _never_falling(known)
     every = sorted({*(NATS if setting.criterion else LIMITS), setting.budget})
     step = (_RIGHT - _LEFT) / len(every)
     places = [round(_LEFT + step * (k + 0.5), 1) for k in range(len(every))]
@@ -70,6 +71,25 @@ def chart_of(place: Place, points: Sequence[Stop], now: Stop | None) -> Chart:
     return Chart(tuple(marks), curve, best, zone, bool(setting.criterion))
 
 
+def _never_falling(known: Mapping[float, Stop]) -> dict[float, Stop]:
+    """Return the points with the better of each limit and all tighter ones.
+
+    What holds at a limit holds at a looser one, where a search that was stopped may have found
+    less. Rows that stay by chance, of a release that keeps almost nothing, count as nothing kept.
+    """
+    found, best = dict[float, Stop](), None
+    for limit in sorted(known):
+        point = known[limit]
+        if point.state == EMPTY and point.share >= LEAST_KEPT:
+            point = point._replace(share=0.0)
+        if best is not None and (point.state == CANNOT or point.share < best.share):
+            point = best._replace(limit=limit, most=point.most)
+        if point.state != CANNOT:
+            best = point
+        found[limit] = point
+    return found
+
+
 def _mark(place: Place, x: float, budget: float, point: Stop | None) -> Mark:
     setting, name = place.setting, shortest(budget)
     is_current = budget == setting.budget
@@ -80,6 +100,8 @@ def _mark(place: Place, x: float, budget: float, point: Stop | None) -> Mark:
     kept = "" if point.state == CANNOT else whole_percent(point.share)
     kind = {USEFUL: "", EMPTY: "weak", CANNOT: "none"}[point.state]
     words = f"{what}: keeps {kept}" if kept else f"{what}: cannot be promised"
+    if point.state == EMPTY:
+        words = f"{what}: keeps almost nothing"
     y = _BOTTOM if point.state == CANNOT else _height(point.share)
     return Mark(x, y, name, kept, kind, words, address, is_current)
 

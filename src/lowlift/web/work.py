@@ -155,7 +155,8 @@ def answer(
 ) -> Answer:
     """Design a release and say what it promises; from `joint` if the columns were counted.
 
-    Where the best takes a search, a first `Answer` by merging is told before it.
+    Where the best takes long, a first `Answer` that holds is told before it; for rows, the stages
+    of `lowlift.workflow.cells` too.
     """
     how: Any = {
         "mechanism": setting.mechanism,
@@ -163,13 +164,13 @@ def answer(
         "preferred": setting.preferred_encoding,
         "time_limit": setting.seconds,
         "progress": lambda state: tell(tuple(state)),
-        "first": lambda made: tell(_answer(made, made.release.joint)),
+        "first": lambda made: made.is_satisfied and tell(_answer(made)),
     }
     try:
         if joint is None and asked.cells is None and setting.mechanism != "auto":
             joint, _ = workflow.count_table(source, asked, engine=engine)
         if joint is None:
-            made = workflow.design(source, asked, bound, engine=engine, **how)
+            made = workflow.design(source, asked, bound, engine=engine, stage=tell, **how)
         else:
             origin = replace(joint.origin, encoding="")
             # A limit moved to a looser one must not lose information.
@@ -177,11 +178,11 @@ def answer(
             made = replace(made, notes=notes_on_sensitive(asked, joint))
     except (BoundViolated, Infeasible) as error:
         return Answer(None, None, joint, refusal=message_of(error))
-    is_rows = made.encoded.name in OF_CELLS
-    return _answer(made, None if is_rows else made.release.joint)
+    return _answer(made)
 
 
-def _answer(made: Design, joint: Joint | None) -> Answer:
+def _answer(made: Design) -> Answer:
+    joint = None if made.encoded.name in OF_CELLS else made.release.joint
     sensitive = tuple(column.name for column in made.spec.sensitive)
     said = outcome_of(made.encoded, made.audit, is_satisfied=made.is_satisfied, sensitive=sensitive)
     return Answer(made, said, joint, stopped=stopped_note(made.release.certificate, "") or "")
@@ -204,7 +205,7 @@ def trade(
 ) -> tuple[Stop, ...]:
     """Return what each limit keeps; steps are the points found so far."""
     os.nice(10)  # the answer comes first
-    how: Any = {"mechanism": setting.mechanism, "engine": engine, "tell": tell}
+    how: Any = {"mechanism": setting.mechanism, "engine": engine, "tell": tell, "stage": tell}
     return tuple(stops(source, asked, made, bounds, **how))
 
 

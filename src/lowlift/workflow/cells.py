@@ -1,7 +1,8 @@
 """Design a release that publishes rows: cells, the least change, parts of cells."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,11 @@ from lowlift.workflow.columns import count, joint_of, per_column
 from lowlift.workflow.designing import Design, designed
 from lowlift.workflow.parts import broken, refine, spread
 
+#: What designing rows consists of, in this order.
+STAGES = ("reading", "learning", "counting", "solving", "refining")
+#: Called with the name of each of `STAGES` as it begins.
+Stage: TypeAlias = Callable[[str], object]
+
 #: Exact audits of parts, each with fewer parts than the one before.
 _MOST_AUDITS = 8
 
@@ -31,40 +37,45 @@ _MOST_AUDITS = 8
 _NOTHING = 1e-9
 
 
+def unheard(_: str) -> None:
+    """Do nothing with the name of a stage."""
+
+
 @logged("design", lambda found: designed(found[0]))
 def design_cells(
-    table: Table, asked: Schema, criterion: Criterion, time_limit: float = 60.0, why: str = ""
+    table: Table,
+    asked: Schema,
+    criterion: Criterion,
+    time_limit: float = 60.0,
+    *,
+    why: str = "",
+    stage: Stage = unheard,
+    first: Callable[[Design], object] | None = None,
 ) -> tuple[Design, Counts]:
     """Learn cells of the released columns, and design the release that changes rows least.
 
-    Returns the counts of S by cells too, with missing values as values.
+    Returns the counts of S by cells too, with missing values as values. `first` is given the
+    design on whole cells before they are split into parts, which changes fewer values.
 
     Guarantee
         As for `least_distortion`; where cells are split into parts, the audit is of the parts.
     """
     deadline = Deadline(time_limit)  # for the searches: what the engine takes is not counted
-    ground = learn_ground(table, asked, deadline, is_sample=isinstance(criterion, Population))
+    is_sample = isinstance(criterion, Population)
+    ground = learn_ground(table, asked, deadline, is_sample=is_sample, stage=stage)
     joint, counts, learnt = ground.joint, ground.counts, ground.learnt
     criterion = criterion_on(criterion, joint)
+    stage("solving")
     release = ground.released(criterion, max(deadline.left, 0.0))
     found = None  # which parts there are depends on S: for the population cells stay whole
-    if not isinstance(criterion, Population):
+    if not is_sample:
+        if first is not None:
+            first(_made(ground, release, asked, why))
+        stage("refining")
         found = _refined(table, asked, learnt, release, deadline)
     if found is not None:
         release, counts = found
-    origin = release.joint.origin
-    reason = f"{why or 'asked for'}: rows are published, from {counted(joint.n_x, 'cell')}"
-    made = Design(
-        release.audit,
-        per_column(release.joint, release.channel, criterion, origin.sensitive),
-        (
-            *_cautions(joint, release, asked.min_rows, is_late=ground.is_late),
-            *map(_identifies, learnt.unique),
-        ),
-        chosen=Chosen("least-distortion", reason),
-        encoded=Encoded(asked.encoding or ROWS, release),
-    )
-    return made, counts
+    return _made(ground, release, asked, why), counts
 
 
 class Ground(NamedTuple):
@@ -83,11 +94,15 @@ class Ground(NamedTuple):
         return least_distortion(self.joint, criterion, distances, time_limit=time_limit)
 
 
-def learn_ground(table: Table, asked: Schema, deadline: Deadline, *, is_sample: bool) -> Ground:
+def learn_ground(
+    table: Table, asked: Schema, deadline: Deadline, *, is_sample: bool, stage: Stage = unheard
+) -> Ground:
     """Learn cells of the released columns and count them; for a sample, from some rows alone."""
+    stage("reading")
     with deadline.paused():
         table.hold((*asked.sensitive, *asked.released))
         sensitive = [table.column(name, asked.bins.get(name)) for name in asked.sensitive]
+    stage("learning")
     learnt = learn(
         table,
         asked.released,
@@ -99,11 +114,28 @@ def learn_ground(table: Table, asked: Schema, deadline: Deadline, *, is_sample: 
         is_pilot=is_sample,
     )
     is_late = deadline.is_over
+    stage("counting")
     with deadline.paused():
         joint, counts = count(table, asked, learnt.column)
     if is_sample:
         joint = joint.with_table(replace(joint.origin, pilot=_pilot_of(joint, learnt)))
     return Ground(joint, counts, learnt, is_late)
+
+
+def _made(ground: Ground, release: Release, asked: Schema, why: str) -> Design:
+    """Return the design that publishes rows by a release of its cells or their parts."""
+    joint, sensitive = ground.joint, release.joint.origin.sensitive
+    reason = f"{why or 'asked for'}: rows are published, from {counted(joint.n_x, 'cell')}"
+    return Design(
+        release.audit,
+        per_column(release.joint, release.channel, release.criterion, sensitive),
+        (
+            *_cautions(joint, release, asked.min_rows, is_late=ground.is_late),
+            *map(_identifies, ground.learnt.unique),
+        ),
+        chosen=Chosen("least-distortion", reason),
+        encoded=Encoded(asked.encoding or ROWS, release),
+    )
 
 
 def _pilot_of(joint: Joint, learnt: Learnt) -> tuple[tuple[int, ...], ...]:

@@ -14,7 +14,7 @@ from lowlift._joint import Joint
 from lowlift._logs import logged
 from lowlift._release import Release, release_card
 from lowlift.confidence import LiftIntervals, lift_intervals
-from lowlift.criteria import Criterion, criterion_on
+from lowlift.criteria import Criterion, Population, criterion_on
 from lowlift.encodings import ENCODINGS, Encoded, default_encoding, encode
 from lowlift.errors import InvalidInput
 from lowlift.measures import bayes_vulnerability
@@ -26,6 +26,8 @@ from lowlift.workflow.columns import count_table, per_column
 
 #: Mechanisms that search, and how many cells |S| |X| take them no time.
 _SEARCHES, _FEW_CELLS = ("random-response", "subset-random-response"), 100
+#: Merging at many budgets takes as long as some searches.
+_MERGING = "subset-merging"
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,17 +139,16 @@ def design_counted(
 
     `preferred` is the encoding when none is asked for, unless the release has too many values for
     it. With `is_monotone`, merging takes the best of tighter budgets too, as "auto" does, so that
-    a looser budget keeps no less. Where "auto" chose a search that may take long, `first` is given
-    a design by merging before it.
+    a looser budget keeps no less. Where this or what "auto" chose may take long, `first` is given
+    a design by merging once before it.
     """
     if encoding is not None:
         check_choice(encoding, "encoding", ENCODINGS)
     joint = joint.with_table(replace(spec, encoding=""))
     criterion = criterion_on(criterion, joint)
     chosen = choose(mechanism, joint, criterion)
-    is_long = chosen.name in _SEARCHES and joint.n_x * joint.n_s > _FEW_CELLS
-    if first is not None and chosen.is_auto and is_long:
-        quick: Any = {"mechanism": "subset-merging", "encoding": encoding, "preferred": preferred}
+    if first is not None and _takes_long(chosen, joint, criterion, is_monotone=is_monotone):
+        quick: Any = {"mechanism": _MERGING, "encoding": encoding, "preferred": preferred}
         first(design_counted(joint, spec, criterion, **quick))
     chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
@@ -163,6 +164,16 @@ def design_counted(
         chosen=chosen,
         encoded=Encoded(encoded.name, made),
     )
+
+
+def _takes_long(chosen: Chosen, joint: Joint, criterion: Criterion, *, is_monotone: bool) -> bool:
+    """Tell whether merging once is much quicker than what was chosen."""
+    if joint.n_x * joint.n_s <= _FEW_CELLS:
+        return False
+    if chosen.name == _MERGING:  # for the population it is done once anyway
+        is_repeated = chosen.is_auto or is_monotone
+        return is_repeated and not isinstance(criterion, Population)
+    return chosen.is_auto and chosen.name in _SEARCHES
 
 
 def _encoded(release: Release, encoding: str, preferred: str | None) -> Encoded:

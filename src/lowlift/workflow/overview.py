@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Kinds that have an order: they are shown by their range, and can have bins.
 ORDERED = NUMERIC | {"date", "timestamp"}
-#: Rows that examples are taken from, and how many of a column.
+#: Rows that examples are taken from, drawn at random, and how many of a column.
 _SOME_ROWS, _EXAMPLES = 1_000, 4
 #: Numbers with so many values or fewer are shown by their values.
 _FEW = 6
@@ -38,7 +38,7 @@ class Overview:
     rows, columns
         What is counted.
     examples
-        The most frequent values in the first rows, of columns without a range.
+        The most frequent values in some rows of the whole table, of columns without a range.
     ranges
         The least, the middle and the largest of columns of many numbers or dates (days since 1970).
     single
@@ -89,7 +89,7 @@ def overview_of(source: Any, *, engine: str | None = None) -> Overview:
     """Return the rows of a table and what each column is, so that one can choose.
 
     Cost
-        One pass for counts, one for ranges and one for medians; and a look at the first rows.
+        One pass each for counts, for ranges, for medians and for examples.
     """
     with open_table(source, engine) as table:
         columns = flagged(table, ())
@@ -112,7 +112,7 @@ def overview_of(source: Any, *, engine: str | None = None) -> Overview:
         }
         single = {c.name: bins for c in columns if (bins := _single(look, c))}
         listed = [c.name for c in columns if c.kind != "other" and c.name not in ranges]
-        return Overview(table.rows, columns, _examples(look, listed), ranges, single)
+        return Overview(table.rows, columns, _examples(table, listed), ranges, single)
 
 
 def _single(look: "Profiling", column: ColumnProfile) -> str:
@@ -123,11 +123,11 @@ def _single(look: "Profiling", column: ColumnProfile) -> str:
     return "width:1" if look.summaries([column.name])[column.name].fractional == 0 else ""
 
 
-def _examples(look: "Profiling", names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _examples(table: Table, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     if not names:
         return {}
     found: dict[str, tuple[str, ...]] = {}
-    rows = look.first(names, _SOME_ROWS)
+    rows = table.sample(names, (), _SOME_ROWS, is_random=True)
     for name, values in zip(names, zip(*rows, strict=True), strict=True):
         often = Counter(_shown(value) for value in values if value is not None)
         found[name] = tuple(text for text, _ in often.most_common(_EXAMPLES) if text != "nan")

@@ -12,7 +12,7 @@ from lowlift.tables import Counts, Schema, Table, open_table
 from lowlift.tables.classes import notes_on_sensitive, with_classes
 from lowlift.tables.schema import ENCODINGS, OF_CELLS
 from lowlift.workflow.applying import Options
-from lowlift.workflow.cells import design_cells
+from lowlift.workflow.cells import Stage, design_cells, unheard
 from lowlift.workflow.choices import MECHANISMS, Progress
 from lowlift.workflow.columns import count
 from lowlift.workflow.designing import Design, design_counted
@@ -37,9 +37,11 @@ class Method(NamedTuple):
     progress: Progress | None = None
     #: The encoding of symbols when none is asked for; None chooses by the release.
     default: str | None = None
-    #: As for `design_counted`.
+    #: As for `design_counted` and `design_cells`.
     first: Callable[[Design], object] | None = None
     preferred: str | None = None
+    #: As for `design`.
+    stage: Stage = unheard
 
 
 class _Rows(NamedTuple):
@@ -75,12 +77,14 @@ def design(
     engine: str | None = None,
     progress: Progress | None = None,
     first: Callable[[Design], object] | None = None,
+    stage: Stage = unheard,
 ) -> Design:
     """Count the table and return a release of its columns that satisfies the criterion.
 
     Rows are published where the schema has cells; or where neither bins, an encoding nor a
     mechanism is asked for and there are many columns, numbers without bins, or too many symbols.
     `preferred` is the encoding of symbols when none is asked for, unless they are too many for it.
+    `stage` is given the name of each part of the work as it begins: those of `STAGES` for rows.
 
     Raises
     ------
@@ -90,7 +94,7 @@ def design(
         When the encoding breaks the bound.
     """
     check_instance(asked, Schema, "schema")
-    method = Method(mechanism, encoding, time_limit, progress, None, first, preferred)
+    method = Method(mechanism, encoding, time_limit, progress, None, first, preferred, stage)
     with open_table(source, engine) as table:
         return design_table(table, asked, criterion, method)[0]
 
@@ -118,6 +122,7 @@ def design_table(
     if rows is None:
         options.hold(table, (*asked.sensitive, *asked.released))
         try:
+            method.stage("counting")
             joint, counts = count(table, asked)
             made = design_counted(
                 joint,
@@ -137,7 +142,8 @@ def design_table(
         else:
             notes = notes_on_sensitive(given, made.audit.joint)
             return replace(made, notes=notes, asked=given), counts
-    made, counts = design_cells(table, rows.asked, criterion, method.time_limit, why=rows.why)
+    how: Any = {"why": rows.why, "stage": method.stage, "first": method.first}
+    made, counts = design_cells(table, rows.asked, criterion, method.time_limit, **how)
     warnings = (*made.warnings, *_left_out_words(rows.left_out))
     notes = (*notes_on_sensitive(given, made.audit.joint), *rows.notes)
     made = replace(made, left_out=rows.left_out, asked=given)

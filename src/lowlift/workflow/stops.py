@@ -5,16 +5,18 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lowlift._deadline import Deadline
+from lowlift._guarantees import stopped_note
 from lowlift.criteria import Criterion, Population, criterion_on
 from lowlift.encodings import Encoded
 from lowlift.errors import BoundViolated, Infeasible
-from lowlift.report.outcome import CANNOT, proven_most, state_of
+from lowlift.report.outcome import CANNOT, EMPTY, proven_most, state_of
 from lowlift.tables import Schema, open_table
-from lowlift.workflow.cells import learn_ground
+from lowlift.workflow.cells import Stage, learn_ground, unheard
 from lowlift.workflow.designing import Design, design_counted
 
-#: Seconds that a search may take for one limit.
-SECONDS = 4.0
+#: Seconds that a search may take for one limit: symbols come nearer to the best step by step; rows
+#: are found within a second or two, and nothing of use before.
+SECONDS, ROWS_SECONDS = 4.0, 10.0
 
 
 class Stop(NamedTuple):
@@ -30,12 +32,15 @@ class Stop(NamedTuple):
         What is kept; 0 where nothing can be promised.
     most
         What no release keeps more of; None where that is not proven.
+    is_late
+        Whether the time was over before anything of use was found: the limit may keep much more.
     """
 
     limit: float
     state: str
     share: float = 0.0
     most: float | None = None
+    is_late: bool = False
 
 
 def stops(
@@ -45,11 +50,14 @@ def stops(
     bounds: Sequence[tuple[float, Criterion]],
     *,
     mechanism: str = "auto",
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     engine: str | None = None,
     tell: Callable[[Stop], object] = lambda _: None,
+    stage: Stage = unheard,
 ) -> list[Stop]:
     """Return what each of some limits keeps of a table; `tell` hears of each as it is found.
+
+    `stage` hears when cells are learnt, which comes first for rows.
 
     Parameters
     ----------
@@ -65,8 +73,11 @@ def stops(
     Cost
         Symbols: the table is not read. Rows: cells are learnt once, for all limits.
     """
-    release = _by_symbols(made, mechanism, seconds)
-    if made.spec.cells is not None:
+    if made.spec.cells is None:
+        release = _by_symbols(made, mechanism, SECONDS if seconds is None else seconds)
+    else:
+        stage("learning")
+        seconds = ROWS_SECONDS if seconds is None else seconds
         release = _by_rows(source, asked, made, seconds, engine)
     found = []
     for limit, criterion in bounds:
@@ -111,4 +122,5 @@ def _stop(limit: float, criterion: Criterion, release: Callable[[Criterion], Enc
     except (BoundViolated, Infeasible):
         return Stop(limit, CANNOT)
     state, share = state_of(encoded, is_satisfied=encoded.release.audit.is_satisfied)
-    return Stop(limit, state, share, proven_most(encoded))
+    is_late = state == EMPTY and stopped_note(encoded.release.certificate) is not None
+    return Stop(limit, state, share, proven_most(encoded), is_late)

@@ -7,13 +7,25 @@ const byId = (id) => document.getElementById(id);
 
 // What follows from the answer is as old as it is.
 const shown = () => document.querySelectorAll("#answer, #trade-part, #rows-part");
-const recomputing = () => shown().forEach((part) => part.setAttribute("aria-busy", "true"));
-const unchanged = () => shown().forEach((part) => part.removeAttribute("aria-busy"));
+// Links that lead on with the setting that was answered: they wait for the next answer.
+const onward = () => document.querySelectorAll("#go-on, #onward .primary, #answer .actions > a");
+const recomputing = () => {
+  shown().forEach((part) => part.setAttribute("aria-busy", "true"));
+  onward().forEach((link) => link.toggleAttribute("inert", true));
+};
+const unchanged = () => {
+  shown().forEach((part) => part.removeAttribute("aria-busy"));
+  onward().forEach((link) => link.toggleAttribute("inert", false));
+};
 
 // Text is answered when the typing pauses, all else at once; what was asked already is not asked anew.
+// The pause, in milliseconds, is short while answers are quick: one to a text half typed costs little then.
+const PAUSES = { quick: 100, slow: 300 }, QUICK_ANSWER = 500;
+
 function watchForm(form) {
-  let later, isAsked = false;
+  let later, isAsked = false, pause = PAUSES.quick, askedAt = 0;
   const said = () => new URLSearchParams(new FormData(form)).toString();
+  fitForm(form);
   let last = said();
   const settle = () => {
     clearTimeout(later);
@@ -31,7 +43,7 @@ function watchForm(form) {
     if (!event.target.name || event.target.form !== form || !isText(event.target)) return;
     if (said() !== last) recomputing();
     clearTimeout(later);
-    later = setTimeout(settle, 300);
+    later = setTimeout(settle, pause);
   });
   form.addEventListener("change", (event) => {
     const field = event.target;
@@ -42,10 +54,24 @@ function watchForm(form) {
   });
   // Of the form alone: parts inside it ask for themselves.
   const ofForm = (event) => event.detail.elt === form;
-  form.addEventListener("htmx:beforeRequest", (event) => { if (ofForm(event)) { isAsked = true; recomputing(); } });
-  form.addEventListener("htmx:afterRequest", (event) => { if (ofForm(event)) isAsked = false; });
+  form.addEventListener("htmx:beforeRequest", (event) => { if (ofForm(event)) { isAsked = true; askedAt = performance.now(); recomputing(); } });
+  form.addEventListener("htmx:afterRequest", (event) => {
+    if (!ofForm(event)) return;
+    isAsked = false;
+    pause = performance.now() - askedAt < QUICK_ANSWER ? PAUSES.quick : PAUSES.slow;
+  });
   form.addEventListener("htmx:sendError", (event) => { if (ofForm(event)) last = ""; });
-  fitForm(form);
+  // What another part asked for is of the former setting: once a field has changed it is not shown.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, requestConfig } = event.detail;
+    if (requestConfig.elt === form || ![...shown()].includes(target)) return;
+    if (!isAsked && said() === last) return;
+    event.detail.shouldSwap = false;
+    if (isAsked) return;
+    last = "";  // the field may get its former value back: all is asked anew
+    clearTimeout(later);
+    later = setTimeout(settle, pause);
+  });
   // A field that was changed before this script had run.
   const isMoved = (field) => (field.type === "radio" ? field.checked !== field.defaultChecked : "defaultValue" in field && field.value !== field.defaultValue);
   if ([...form.elements].some(isMoved)) { last = ""; setTimeout(settle, 0); }

@@ -52,6 +52,22 @@
     if (normal.length) normal[0].dispatchEvent(new Event("change", { bubbles: true }));
   });
 
+  // Many weights are folded: the fold says those that are not normal, and has a filter.
+  const fold = document.getElementById("weights-fold");
+  if (fold) {
+    form.addEventListener("change", () => {
+      const chosen = [...fold.querySelectorAll("[name^='weight:']:checked:not([value=normal])")];
+      const words = chosen.map((radio) => `${radio.name.slice("weight:".length)} ${radio.value}`);
+      document.getElementById("weights-said").textContent = words.join(", ") || "all alike";
+    });
+    document.getElementById("filter-weights").addEventListener("input", (event) => {
+      const word = event.target.value.trim().toLowerCase();
+      const items = [...fold.querySelectorAll("[data-name]")];
+      items.forEach((item) => { item.hidden = !item.dataset.name.toLowerCase().includes(word); });
+      document.getElementById("no-weight").hidden = items.some((item) => !item.hidden);
+    });
+  }
+
   // Which limits would help is known with the chart: the answer is asked for once more.
   document.addEventListener("htmx:afterSwap", () => {
     const chart = document.getElementById("trade-part");

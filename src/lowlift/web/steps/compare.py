@@ -49,7 +49,8 @@ async def _table(session: Session, every: list[Place]) -> str:
         if isinstance(found, Job):
             waiting.append(found)
         answers.append(None if isinstance(found, Job) else found)
-    columns = heads(known, answers)
+    written = [(setting, job.result.to) for setting, job in session.written if job.result]
+    columns = heads(known, answers, written)
     again = f"/compared?{'&'.join(place_query(place) for place in every[:1])}"
     follow = [working(session, job, "Working", again, "#compared") for job in waiting[:1]]
     return show(

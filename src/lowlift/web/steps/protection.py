@@ -9,6 +9,7 @@ from lowlift.web import work
 from lowlift.web.answers import (
     PAGE_PATIENCE,
     PATIENCE,
+    first_answer,
     outcome,
     overview_of,
     panel,
@@ -80,9 +81,12 @@ async def below(session: Session, place: Place, *, is_swapped: bool = False) -> 
         found = await outcome(session, place.setting, 0.0)
     answer = found if isinstance(found, work.Answer) else None
     given = {"place": place, "answer": answer, "is_swapped": is_swapped}
-    trade, rows = (show(f"protection/{name}_part.html", **given) for name in ("trade", "rows"))
+    trade = show("protection/trade_part.html", **given)
+    is_first = isinstance(found, Job) and (answer := first_answer(found)) is not None
+    given |= {"answer": answer, "is_first": is_first}
+    rows = show("protection/rows_part.html", **given)
     if answer is not None and trade_points(session, place.setting):
-        trade = _trade(session, place, answer, is_swapped=is_swapped)
+        trade = _trade(session, place, answer, is_swapped=is_swapped, is_first=is_first)
     named = {each: show("protection/examples.html", factor=each, **given) for each in _NAMED}
     return Below(trade, rows, show("protection/go_on.html", **given), named)
 
@@ -109,12 +113,21 @@ async def trade(place: InPlace, session: InSession) -> Response:
 
 
 def _trade(
-    session: Session, place: Place, answer: work.Answer, part: str = "", *, is_swapped: bool = False
+    session: Session,
+    place: Place,
+    answer: work.Answer,
+    part: str = "",
+    *,
+    is_swapped: bool = False,
+    is_first: bool = False,
 ) -> str:
-    """Return the chart of what is known; `part` follows the rest."""
+    """Return the chart of what is known; `part` follows the rest.
+
+    A first answer is no point of it: what its limit keeps is still searched for.
+    """
     points = trade_points(session, place.setting)
     now = None
-    if answer.said is not None:
+    if answer.said is not None and not is_first:
         said = answer.said
         now = Stop(place.setting.budget, said.state, said.share, said.most)
     is_rows = answer.design is not None and answer.design.spec.cells is not None
@@ -131,6 +144,8 @@ def _trade(
 async def rows(place: InPlace, session: InSession, page: int = 0) -> Response:
     """Show eight rows before and after; `page` other ones."""
     found = await outcome(session, place.setting)
+    if isinstance(found, Job):  # while a better answer is searched for, those of the first
+        found = first_answer(found) or found
     if not isinstance(found, work.Answer) or found.design is None:
         given = {"place": place, "answer": None, "is_swapped": False}
         return HTMLResponse(show("protection/rows_part.html", **given))
