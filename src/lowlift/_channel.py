@@ -180,7 +180,7 @@ class Channel:
                 f"those of {joint.x_labels[x]!r} ({x}) sum to {int(sums[x])}."
             )
         self = cls.__new__(cls)
-        offsets = np.r_[0, np.cumsum(sizes)]
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
         self._set(denominator, joint.n_x, offsets, members, weights, y_labels, joint.x_labels)
         return self
 

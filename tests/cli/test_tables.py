@@ -630,6 +630,10 @@ def test_a_seed_is_not_for_publication(lowlift, people, tmp_path):
     assert found.code == 0
     assert "not for publication" in found.out
     assert "not for publication" in (tmp_path / "safe.receipt.json").read_text()
+    found = lowlift("verify", "safe.release.json", "safe.csv", "--against", people)
+    assert found.code == 0
+    last = found.out.splitlines()[-1]
+    assert last == "Verified, except: draws (seeded: not for publication)."
 
 
 @pytest.mark.parametrize("options", [(), ("--keep", "k"), ("--keep-order",)])

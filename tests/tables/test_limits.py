@@ -93,7 +93,7 @@ def test_a_few_values_in_many_rows_are_estimated_by_the_first_rows_alone(store, 
     with open_table(source, store.engine) as table:
         asked = statements(table)
         assert len(table.count([table.column("n", Each())], most=1000).symbols) == 7
-    looks = ("LIMIT 250", "LIMIT 4000")
+    looks = ("LIMIT 250", "LIMIT 4000", '"file_row_number" < 250)', '"file_row_number" < 4000)')
     whole = [statement for statement in asked if not any(look in statement for look in looks)]
     estimates = [s for s in whole if "GROUP BY" not in s and "DISTINCT" in s]
     # Spark's LIMIT takes as long as reading all.
@@ -162,3 +162,16 @@ def test_the_bound_on_rows_is_never_too_low(store, tmp_path):
     for source in (frame, pa.Table.from_pandas(frame)):
         with open_table(source) as table:
             assert table._engine.most_different() == 100
+
+
+@pytest.mark.parametrize("name", ["n", "file_row_number", "RowId"])
+def test_first_rows_are_found_whatever_the_columns_are_called(tmp_path, name):
+    place = tmp_path / "t"
+    with duckdb.connect(f"{place}.duckdb") as connection:
+        connection.execute(f"CREATE TABLE t AS SELECT 7 + i % 3 AS {name} FROM range(500) r(i)")
+        connection.execute(f"COPY t TO '{place}.parquet'")
+    for source in (f"{place}.parquet", f"{place}.duckdb?table=t"):
+        with open_table(source) as table:
+            found = table._engine.fetch(queries.rows(table._engine.head(90)))
+            assert found == [(90,)]
+            assert len(table.count([table.column(name, Each())], most=10).symbols) == 3

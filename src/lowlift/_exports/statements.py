@@ -6,7 +6,8 @@ slots that a uniform number chooses from, and the outputs (what is published).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -62,7 +63,7 @@ class Statement:
     id: str | None
     key: Expression
     unseen: str = "error"
-    keep: tuple[str, ...] = field(default=())
+    keep: tuple[str, ...] = ()
 
     def select(self) -> exp.Select:
         """Return the statement: a row for each row of the table, in random order."""
@@ -92,7 +93,7 @@ class Statement:
     def _with_tables(self, query: exp.Select) -> exp.Select:
         parts = [
             ("lowlift_symbols", self.symbols()),
-            ("lowlift_slots", self._slots()[0]),
+            ("lowlift_slots", self._slots()),
             ("lowlift_outputs", self.outputs()),
             ("lowlift_rows", self._rows()),
         ]
@@ -108,7 +109,7 @@ class Statement:
         alias = (
             exp.select(
                 *(named(f"c{k}", "s") for k in range(self.width)),
-                *(named(name, "l") for name in self._slots()[1]),
+                *(named(name, "l") for name in self._lookup[1]),
             )
             .from_(named_as("lowlift_symbols", "s"))
             .join(named_as("lowlift_slots", "l"), on=named("x", "s").eq(named("x", "l")))
@@ -119,8 +120,8 @@ class Statement:
             return self._looked_up(rows, alias)
         plan = RowPlan(
             columns=tuple(Column(f"c{k}", "text") for k in range(self.width)),
-            alias=lookup(self.encoded.channel, self.encoded.release.draws)[1],
-            bits=lookup(self.encoded.channel, self.encoded.release.draws)[2],
+            alias=self._lookup[1],
+            bits=self._lookup[2],
             key="",
             null=NULL,
             id="t",
@@ -264,12 +265,15 @@ class Statement:
         ]
         return values_of(["x", *(f"c{k}" for k in range(self.width))], rows)
 
-    def _slots(self) -> tuple[exp.Select, list[str]]:
-        """Return the table of slots with the symbol of each, and its other columns' names."""
-        symbols, columns, _ = lookup(self.encoded.channel, self.encoded.release.draws)
-        names = list(columns)
-        rows = zip(symbols.tolist(), *(columns[name].tolist() for name in names), strict=True)
-        return values_of(["x", *names], rows), names
+    @cached_property
+    def _lookup(self) -> tuple[Any, dict[str, Any], tuple[int, int]]:
+        return lookup(self.encoded.channel, self.encoded.release.draws)
+
+    def _slots(self) -> exp.Select:
+        """Return the table of slots with the symbol of each."""
+        symbols, columns, _ = self._lookup
+        rows = zip(symbols.tolist(), *(part.tolist() for part in columns.values()), strict=True)
+        return values_of(["x", *columns], rows)
 
     def outputs(self) -> exp.Select:
         """Return what is published for each output: y, o0, o1, ..., as texts."""

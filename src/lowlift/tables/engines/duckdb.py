@@ -21,7 +21,7 @@ from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
 from lowlift.tables.draws import donors
 from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
-from lowlift.tables.engines.numbered_cells import NumbersCells, has_rowids, numbered_rows
+from lowlift.tables.engines.numbered_cells import NumbersCells, is_free, numbered_rows
 from lowlift.tables.engines.sandbox import Sandbox, said
 from lowlift.tables.engines.scans import (
     huge,
@@ -135,7 +135,7 @@ class DuckDB(NumbersCells, Engine):
     def _is_stored(self, schema: str, name: str) -> bool:
         """Tell a table from a view, which has no numbers of rows; refuse what is not there."""
         with contextlib.suppress(InvalidInput):
-            if has_rowids(types_of(self.sandbox, exp.select("*").from_(self.table))):
+            if is_free("rowid", types_of(self.sandbox, exp.select("*").from_(self.table))):
                 types_of(self.sandbox, exp.select(named("rowid")).from_(self.table))
                 return True
         # Asked last: DuckDB takes longer to list what it holds than to begin to read it.
@@ -198,12 +198,17 @@ class DuckDB(NumbersCells, Engine):
 
     def head(self, rows: int) -> Expression:
         """Return the table's first rows, at most so many, as a table."""
-        is_stored = self._is_held or (isinstance(self.source, DatabaseFile) and self.is_steady)
-        if not is_stored or not has_rowids(self.kinds):
-            return super().head(rows)
         # By their numbers: for a LIMIT, each thread reads rows that are not counted.
-        stored = exp.select(exp.Star()).from_(self.table.copy())
-        return stored.where(named("rowid") < number(rows)).subquery("head")
+        if self._is_held or (isinstance(self.source, DatabaseFile) and self.is_steady):
+            table, place = self.table.copy(), "rowid"
+        elif len(self._links) == 1 and self._links[0].endswith(".parquet"):
+            table, place = read_parquet(self._links), "file_row_number"
+        else:
+            return super().head(rows)
+        if not is_free(place, self.kinds):
+            return super().head(rows)
+        first = exp.select(exp.Star()).from_(table).where(named(place) < number(rows))
+        return first.subquery("head")
 
     def most_different(self) -> float:
         """Return the number of rows; for a CSV, which would be read for it, a bound."""

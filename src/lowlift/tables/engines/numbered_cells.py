@@ -59,14 +59,14 @@ class NumbersCells:
         return made, table
 
 
-def has_rowids(names: Iterable[str]) -> bool:
-    """Tell whether DuckDB's numbers of stored rows can be asked for: no column has their name."""
-    return all(name.casefold() != "rowid" for name in names)
+def is_free(place: str, names: Iterable[str]) -> bool:
+    """Tell whether a column that DuckDB adds, such as "rowid", can be asked for by its name."""
+    return all(name.casefold() != place for name in names)
 
 
 def numbered_rows(table: Expression, names: Iterable[str]) -> tuple[Expression, str]:
     """Return a stored table of these columns, and the column that numbers its rows from 0."""
-    if has_rowids(names):
+    if is_free("rowid", names):
         return table.copy(), "rowid"
     place = f"row_{secrets.token_hex(8)}"
     counted = exp.Sub(this=DUCKDB.row_number(), expression=number(1)).as_(place)
