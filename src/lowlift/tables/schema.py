@@ -97,8 +97,8 @@ class Schema:
         twice = sorted({name for name in self.names if self.names.count(name) > 1})
         if twice:
             raise InvalidInput(
-                f"a column must be sensitive or released, and named once; {twice[0]!r} is not. "
-                "Leave out one of its names."
+                "a column must be either sensitive or released, and named once; "
+                f"{twice[0]!r} is not. Name it once."
             )
         stray = sorted(set(self.bins) - set(self.names))
         if stray:
