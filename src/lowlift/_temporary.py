@@ -11,8 +11,8 @@ import stat
 from functools import cache
 from pathlib import Path
 
-#: The machine, the process, when it started, and chance; DuckDB adds the suffixes of its logs.
-_FILE = re.compile(r"\..+\.([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{12}\.part(\.wal[a-z.]*)?")
+#: The machine, the process, when it started, and chance; DuckDB and SQLite add suffixes of logs.
+_FILE = re.compile(r"\..+\.([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{12}\.part(\.wal[a-z.]*|-journal)?")
 _TABLE = re.compile(r"lowlift_([0-9a-f]{8})_(\d+)_(\d+)_[0-9a-f]{12}")
 
 

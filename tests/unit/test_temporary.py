@@ -31,8 +31,9 @@ def process(tmp_path):
         running.kill()
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next(process, tmp_path):
-    log = process.made.with_name(process.made.name + ".wal")
+@pytest.mark.parametrize("suffix", [".wal", "-journal"])  # of DuckDB, of SQLite
+def test_what_a_killed_process_left_is_removed_by_the_next(process, tmp_path, suffix):
+    log = process.made.with_name(process.made.name + suffix)
     log.touch()
     assert process.made.exists()
     process.kill()
