@@ -65,7 +65,10 @@ def run(store, program, source, subkey):
     session.read.parquet(source).createOrReplaceTempView("given")
     text = program.text.rstrip().rstrip(";")
     target = store.target()  # rows by way of a file: Python gets a million of them slowly
-    session.sql(text, args={"lowlift_subkey": subkey}).write.parquet(target)
+    try:
+        session.sql(text, args={"lowlift_subkey": subkey}).write.parquet(target)
+    finally:
+        session.catalog.dropTempView("given")
     return store.read(target)
 
 

@@ -98,11 +98,9 @@ def test_a_form_and_a_link_say_the_same(setting):
     form += [(f"weight:{name}", word) for name, word in setting.weights]
     form += [(f"weight:{setting.sensitive[0]}", "more"), ("step", "columns"), ("stop", "3")]
     form += [(name, str(getattr(setting, name))) for name in ("missing", "criterion", "mechanism")]
-    form += [
-        (name, repr(getattr(setting, name))) for name in ("limit", "epsilon", "split", "alpha")
-    ]
+    numbers = ("limit", "epsilon", "split", "alpha", "at_least", "confidence", "seconds")
+    form += [(name, repr(getattr(setting, name))) for name in numbers]
     form += [(name, getattr(setting, name)) for name in ("audience", "cells", "encoding")]
-    form += [("confidence", repr(setting.confidence)), ("seconds", repr(setting.seconds))]
     assert Setting.of(form) == setting
 
 
