@@ -152,18 +152,18 @@ def working(
         title="Compiling" if is_compiling else title,
         again=again,
         target=target,
-        progress=progress_of(job),
+        progress=progress_of(job, is_compiling=is_compiling),
         is_search=any(isinstance(step, tuple) and len(step) == 4 for step in job.steps[-1:]),
         token=session.token if can_end and not is_compiling else "",
     )
 
 
-def progress_of(job: Job) -> str:
-    """Return how far a job is."""
+def progress_of(job: Job, *, is_compiling: bool = False) -> str:
+    """Return how far a job is; the one that compiles has no steps before its first function."""
     stages = [step for step in job.steps if isinstance(step, str)]
     steps = [step for step in job.steps if not isinstance(step, work.Answer | str)]
     last = steps[-1] if steps else None
-    kind = {4: "search", 3: "compiling"}.get(len(last or ()), "")
+    kind = "compiling" if is_compiling else "search" if len(last or ()) == 4 else ""
     if isinstance(last, Stop):
         kind = "trade"
     every = STAGES if STAGES[0] in stages else tuple(stages)

@@ -28,17 +28,19 @@ async def compiling(session: InSession) -> Response:
     """Send how far the compilation is."""
     if session.compiling is None:
         raise HTTPException(404)
-    return StreamingResponse(_stream(session.compiling), media_type="text/event-stream")
+    stream = _stream(session.compiling, is_compiling=True)
+    return StreamingResponse(stream, media_type="text/event-stream")
 
 
-async def _stream(job: Job) -> AsyncIterator[str]:
+async def _stream(job: Job, *, is_compiling: bool = False) -> AsyncIterator[str]:
     job.listeners += 1
     has_first = first_answer(job) is not None
     try:
         while job.is_running:
             if not has_first and first_answer(job) is not None:
                 break  # the page asks again, and shows it beside the search
-            yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
+            progress = progress_of(job, is_compiling=is_compiling)
+            yield f"event: step\ndata: {one_line(progress)}\n\n"
             await job.change(_HEARTBEAT)
             await asyncio.sleep(_PAUSE)
         if job.state == "cancelled":

@@ -115,9 +115,9 @@ class Published:
 
 
 def compile_all(tell: Tell) -> None:
-    """Compile the kernels and signal the fork server to load them; steps are (done, of, 0)."""
+    """Compile the kernels and signal the fork server to load them; steps are (done, of)."""
     try:
-        with observe(lambda done, total: tell((done, total, 0))):
+        with observe(lambda done, total: tell((done, total))):
             prepare(*KERNELS)
     finally:
         if os.getppid() == _FORK_SERVER:
