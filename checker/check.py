@@ -25,7 +25,7 @@ PARAMETERS |= {"AtMost": ["beliefs", "factor", "share"], "EveryPrior": ["at_leas
 PARAMETERS |= {"BetaLikeness": ["beta"], "TCloseness": ["t"], "DeltaDisclosure": ["delta", "unit"]}
 BOUNDED = {"epsilon": SIDES, "delta": SIDES, "factor": SIDES, "beta": ["upper"], "t": ["upper"]}
 EXACT = ["factor", "beta", "t", "at_least"]  # the number that is written counts, not its float
-LEAST = {"alpha": 1, "factor": 1, "delta": math.ulp(0)}
+LEAST = {"alpha": 1, "factor": 1, "delta": math.ulp(0)}  # the least float above 0; of others, 0
 
 
 class Refused(Exception):
