@@ -2,7 +2,7 @@
 
     python check.py RELEASE [--codebook F] [--receipt F] [--table F] [--source F] [--distances F]
 
-It decides, in whole numbers and enclosures of e**budget by Taylor sums, whether the bound holds for
+It decides, in whole numbers and enclosures of e**budget by roots, whether the bound holds for
 every published y; whether the other files are of this release; and, where its proof is the dual of
 a linear program, the bound on utility. Exit code 0: all holds. 1: not so. 2: not decided here.
 """
@@ -21,16 +21,20 @@ from pathlib import Path
 SIDES = ["lower", "upper"]
 PARAMETERS = {"LIP": ["epsilon"], "LDP": ["epsilon"], "MaxLift": ["upper"], "ALIP": SIDES}
 PARAMETERS |= {"L1Lift": SIDES, "Chi2Lift": SIDES, "AlphaLift": ["alpha", *SIDES]}
-PARAMETERS |= {"AtMost": ["beliefs", "factor", "share"]}
+PARAMETERS |= {"AtMost": ["beliefs", "factor", "share"], "EveryPrior": ["at_least", *SIDES]}
+PARAMETERS |= {"BetaLikeness": ["beta"], "TCloseness": ["t"], "DeltaDisclosure": ["delta", "unit"]}
+BOUNDED = {"epsilon": SIDES, "delta": SIDES, "factor": SIDES, "beta": ["upper"], "t": ["upper"]}
+EXACT = ["factor", "beta", "t", "at_least"]  # the number that is written counts, not its float
+LEAST = {"alpha": 1, "factor": 1, "delta": math.ulp(0)}  # the least float above 0; of others, 0
 
 
 class Refused(Exception):
     """Something does not hold; any other exception: undecided."""
 
 
-def require(condition, what):
+def require(condition, what, error=Refused):
     if not condition:
-        raise Refused(what)
+        raise error(what)
 
 
 def whole(*values):
@@ -53,91 +57,90 @@ def read(path):
 
 
 @functools.cache
-def exp_between(x, bits):
-    """Return fractions below and above e**x for a fraction x >= 0."""
-    halvings = math.ceil(x).bit_length() + 1  # of x, down to 1/2 or less
-    one = 1 << (bits + 3 * halvings + 2 * math.ceil(x))
-    ends = []
-    for up in (0, 1):
-        t = (x.numerator * one // (x.denominator << halvings)) + up
-        term, total, k = one, one, 0
-        while term > up:  # rounded up, a term stays at 1
-            k += 1
-            term = term * t // (one * k) + up
-            total += term
-        total += 2 * up  # what follows the last term is no more than it, as t <= one / 2
-        for _ in range(halvings):
-            total = total * total // one + up
-        ends.append(Fraction(total, one))
+def power_between(x, bits, unit="nats"):
+    """Return fractions below and above e**x (in bits, 2**x), x >= 0 over a power of two."""
+    bits += int(x).bit_length() + 8
+    e, one, ends = 1 << bits, 1 << bits, []
+    for k in range(bits, 0, -1):  # e = 1 + (1 + (1 + ...) / 2) / 1, in all less than 3 too low
+        e = one + e // k
+    for base, up in ((e, 0), (e + 3, 1)) if unit == "nats" else ((2 * one, 0), (2 * one, 1)):
+        root, shift = one, bits * int(x)
+        for k in range(x.denominator.bit_length() - 1):  # the binary digits of x, from the last
+            root = math.isqrt(root * (base if x.numerator >> k & 1 else one)) + up
+        ends.append(Fraction(root * base ** int(x) + up * ((1 << shift) - 1) >> shift, one))
     return ends
 
 
-def is_at_most_exp(q, budget, minus=0, power=1):
-    """Decide ``q <= (e**budget - minus)**power`` for q, budget >= 0; no after 2**14 bits."""
+def is_below(q, budget, minus=0, power=1, unit="nats"):
+    """Decide ``q < (e**budget - minus)**power``, or <= at a budget of 0; no after 2**14 bits."""
     if q <= (1 - minus) ** power or budget >= q.numerator.bit_length() + 2:  # e**b - 1 > 2**(b-1)
         return True
     for bits in (64, 256, 1024, 4096, 16384):
-        low, high = exp_between(budget, bits)
-        if q <= (low - minus) ** power or q > (high - minus) ** power:
-            return q <= (low - minus) ** power
+        low, high = ((end - minus) ** power for end in power_between(budget, bits, unit))
+        if not low <= q < high:
+            return q < low
     return False
 
 
-def budget_of_factor(factor):
-    """Return the largest float b with ``e**b <= factor``, as a fraction."""
-    low, high = 0.0, 1.0 + math.log(factor)
-    while low < (mid := (low + high) / 2) < high:
-        low, high = (mid, high) if exp_between(Fraction(mid), 256)[1] <= factor else (low, mid)
-    return Fraction(low)
-
-
 class Criterion:
-    """A criterion with its budgets in nats; a side without a bound is None."""
+    """A criterion, its budgets in nats or bits; a side without a bound is infinite."""
+
+    lower = upper = alpha = math.inf
+    share, at_least, beliefs = 1, 0, ()
 
     def __init__(self, saved, s_labels):
-        self.name, self.beliefs, numbers = saved["name"], {}, {}
-        if self.name not in PARAMETERS:
-            raise ValueError(f"the criterion {self.name!r} is not one that this program knows")
+        self.name, self.unit = saved["name"], saved.get("unit", "nats")
+        require(self.name in PARAMETERS, f"{self.name!r} is not a criterion known here", ValueError)
         require({*saved} == {"name", *PARAMETERS[self.name]}, "a criterion has other parameters")
-        for key in {*saved} - {"name", "beliefs"}:
-            value, least = saved[key], int(key in ("alpha", "factor"))
-            fits = value == "inf" or (type(value) in (int, float) and value >= least)
-            require(fits, f"{key} must be a number, {least} or more")
-            numbers[key] = None if value == "inf" else Fraction(float(value))
-        self.lower, self.upper = (numbers.get(side, numbers.get("epsilon")) for side in SIDES)
-        self.alpha = numbers.get("alpha")
-        if (self.alpha or 1) not in range(1, 10_001) or numbers.get("share", 1) != 1:
+        for key in {*saved} - {"name", "beliefs", "unit"}:
+            value = math.inf if saved[key] == "inf" else saved[key]
+            least, most = LEAST.get(key, 0), 1 if key == "t" else math.inf
+            fits = type(value) in (int, float) and least <= float(value) <= most
+            require(fits, f"{key} must be a number from {least} to {most}")
+            exact = Fraction(repr(value) if key in EXACT else value) if value < math.inf else value
+            vars(self).update(dict.fromkeys(BOUNDED.get(key, [key]), exact))
+        if (self.alpha < math.inf and self.alpha not in range(1, 10_001)) or self.share != 1:
             raise ValueError("alpha must be whole, up to 10,000, and share 1, to be decided here")
+        require(self.unit in ("nats", "bits"), "unit must be nats or bits")
+        require(self.at_least * len(s_labels) <= 1, "at_least must be at most 1/|S|")
         if self.name == "AtMost":
-            factor = None if saved["factor"] == "inf" else Fraction(repr(saved["factor"]))
-            self.lower = self.upper = factor and budget_of_factor(factor)
-            place = {json.dumps(label): s for s, label in enumerate(s_labels)}
-            # A value that is not written as one of S is a KeyError: that cannot be decided.
-            pairs = [(place[json.dumps(b["value"])], repr(b["at_most"])) for b in saved["beliefs"]]
-            self.beliefs = {s: Fraction(bound) for s, bound in pairs}
-            fits = all(0 < b <= 1 for b in self.beliefs.values())
-            require(fits and 0 < len(self.beliefs) == len(pairs), "beliefs must be probabilities")
+            self.read_beliefs(saved["beliefs"], s_labels)
 
-    def is_within(self, lifts, prior, budget):
+    def read_beliefs(self, said, s_labels):
+        factor, low = self.upper, 0.0
+        high = min(1.0 + math.log(factor), math.nextafter(factor - 1, math.inf))
+        while low < (b := (low + high) / 2) < high:  # to the largest float b with e**b <= factor
+            low, high = (b, high) if power_between(Fraction(b), 256)[1] <= factor else (low, b)
+        self.lower = self.upper = Fraction(low) if high < math.inf else high
+        place = {json.dumps(label): s for s, label in enumerate(s_labels)}  # others: undecided
+        self.beliefs = {place[json.dumps(b["value"])]: Fraction(repr(b["at_most"])) for b in said}
+        fits = 0 < len(self.beliefs) == len(said) and all(0 < b <= 1 for b in self.beliefs.values())
+        require(fits, "beliefs must be probabilities")
+
+    def is_within(self, lifts, prior, bound):
         """Decide one side from lifts (or their inverses) and P(s)."""
-        if budget is None or {*lifts} == {1}:
-            return True
-        if self.name in ("L1Lift", "Chi2Lift"):
-            order = 1 if self.name == "L1Lift" else 2
+        if self.name in ("L1Lift", "Chi2Lift", "TCloseness"):
+            order = 2 if self.name == "Chi2Lift" else 1
             deviation = sum(p * abs(v - 1) ** order for p, v in zip(prior, lifts))
-            return is_at_most_exp(deviation, budget, 1, order)
-        if self.alpha is None:
-            return is_at_most_exp(max(lifts), budget)
+            is_half = self.name == "TCloseness"
+            return deviation <= 2 * bound if is_half else is_below(deviation, bound, 1, order)
+        if self.name == "BetaLikeness":
+            return max(lifts) <= 1 + bound
+        if self.alpha == math.inf:
+            return is_below(max(lifts), bound, unit=self.unit)
         powers = sum(p * v**self.alpha.numerator for p, v in zip(prior, lifts))
-        return (budget > 0 or self.alpha == 1) and is_at_most_exp(powers, self.alpha * budget)
+        return is_below(powers, self.alpha * bound)
 
     def allows(self, lifts, prior):
         low, high = min(lifts), max(lifts)
-        if self.name == "LDP":  # P(y|s) / P(y|t) is l(s) / l(t)
-            return self.upper is None or (low > 0 and is_at_most_exp(high / low, self.upper))
-        below = self.is_within([1 / v for v in lifts if v], prior, self.lower)
-        below = below and (low > 0 or self.lower is None)
-        is_believed = all(lifts[s] * prior[s] <= bound for s, bound in self.beliefs.items())
+        if self.name in ("LDP", "EveryPrior"):  # the least and the largest mean lift of the priors
+            even, rest = self.at_least * sum(lifts), 1 - self.at_least * len(lifts)
+            least, most = min(1, even + rest * low), max(1, even + rest * high)
+            sides = (self.upper, high, least), (self.lower, most, low)
+            return all(b == math.inf or (v > 0 and is_below(u / v, b)) for b, u, v in sides)
+        below = self.lower == math.inf or low > 0
+        below = below and self.is_within([1 / v for v in lifts if v], prior, self.lower)
+        is_believed = all(lifts[s] * prior[s] <= bound for s, bound in dict(self.beliefs).items())
         return below and is_believed and self.is_within(lifts, prior, self.upper)
 
 
@@ -160,8 +163,7 @@ class Release:
         sizes = [len(rows), len(rows[0]), len(self.atoms)]
         fits = [len({*map(frozen, part)}) for part in names] == [*map(len, names)] == sizes
         require(fits, "each value of S, X and Y must have a label of its own")
-        scale = max(Fraction(value).denominator for value in values)  # a power of two
-        self.joint = [[int(Fraction(value) * scale) for value in row] for row in rows]
+        self.joint = rows if "counts" in joint else [[*map(Fraction, row)] for row in rows]
         self.total, self.sizes = sum(map(sum, self.joint)), [*map(sum, zip(*self.joint))]
         self.prior, sums = [Fraction(sum(row), self.total) for row in self.joint], {}
         for members, weights in self.atoms:
@@ -176,7 +178,6 @@ class Release:
         self.criterion = Criterion(inside, joint["s_labels"])
 
     def check_bound(self, _):
-        """Refuse an output that breaks the bound."""
         saved, d = self.saved, self.saved["channel"]["denominator"]
         for y, atom in enumerate(self.atoms):
             masses = [sum(row[x] * w for x, w in zip(*atom)) for row in self.joint]
@@ -196,7 +197,6 @@ class Release:
         return f"the bound holds in all {len(self.atoms)} outputs: {json.dumps(saved['criterion'])}"
 
     def check_codebook(self, given):
-        """Refuse a codebook of another release."""
         book, encoding = read(given.codebook), self.saved["table"]["encoding"]
         found = [book[name] for name in ("format", "criterion", "encoding", "x_labels")]
         cells = encoding in ("rows", "columns")  # which have no channel in the codebook
@@ -257,7 +257,7 @@ class Release:
         digest = hashlib.sha256(b"".join(struct.pack(f"<{m}d", *row) for row in far)).hexdigest()
         require(digest == proof["distances"], "the distances are not the certificate's")
         ends = [(1, self.criterion.upper), (-1, self.criterion.lower)]
-        sides = [(k, k * exp_between(b, 128)[1] ** k) for k, b in ends if b is not None]
+        sides = [(k, k * power_between(b, 128)[1] ** k) for k, b in ends if b < math.inf]
         is_kept = proof["keeps_law"] is True
         law = [Fraction(round(b * 2**30) * is_kept, 2**30) for b in proof["duals"]]
         base, rates = [-b for b in law], [[Fraction(0)] * m for _ in range(n)]

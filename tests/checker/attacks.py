@@ -144,6 +144,36 @@ OF_BELIEFS = {
 }
 
 
+#: Criteria of other fields that the release keeps, and by criterion what no bound may be.
+NAMED = {
+    "BetaLikeness": {"beta": 9},
+    "TCloseness": {"t": 1},
+    "DeltaDisclosure": {"delta": 9.5, "unit": "bits"},
+    "EveryPrior": {"at_least": 0.5, "lower": 9.5, "upper": "inf"},
+}
+_WRONG = {
+    "BetaLikeness": {"beta": (-0.1, True, None, "1", 10**400)},
+    "TCloseness": {"t": (-5e-324, 1.0000000000000002, 2, "inf", False)},
+    "DeltaDisclosure": {"delta": (0, -0.0, 0.0, -1, "9"), "unit": ("dits", "", None, ["bits"], 2)},
+    "EveryPrior": {"at_least": (0.5000000000000001, 1, -1, "inf", True), "lower": (-1, None)},
+}
+
+
+def named(name, **values):
+    """Return the change that puts such a criterion with other values."""
+    return _put("criterion", value={"name": name} | NAMED[name] | values)
+
+
+OF_NAMED = {
+    f"{name} with {key} {str(value)[:20]!r}": named(name, **{key: value})
+    for name, wrong in _WRONG.items()
+    for key, values in wrong.items()
+    for value in values
+}
+OF_NAMED |= {f"{name} with a budget more": named(name, epsilon=9.5) for name in NAMED}
+OF_NAMED |= {f"{name} without values": _put("criterion", value={"name": name}) for name in NAMED}
+
+
 def _after(text, found, more):
     place = text.index(found) + len(found)
     return text[:place] + more + text[place:]
@@ -163,7 +193,7 @@ OF_TEXTS = {
 def texts():
     """Return the texts of the files by the name of the change."""
     found = {}
-    for make, changes in ((release, CHANGES), (believed, OF_BELIEFS)):
+    for make, changes in ((release, CHANGES | OF_NAMED), (believed, OF_BELIEFS)):
         true = make()
         for name, change in changes.items():
             saved = copy.deepcopy(true)
