@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from lowlift import _logs as _logs  # the logger is silent unless an application asks
 from lowlift._version import __version__ as __version__
 
 if TYPE_CHECKING:

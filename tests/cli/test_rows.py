@@ -210,7 +210,7 @@ def test_the_report_of_rows_has_no_bare_numbers_of_cells():
     assert texts
     assert not [text for text in texts if text.isdecimal()]
     assert report.points == ()
-    with pytest.raises(InvalidInput, match="one record has none"):
+    with pytest.raises(InvalidInput, match="which one record does not have"):
         safe.release.apply_one({"age": 30, "job": "nurse", "pay": 30.0})
     assert "Information kept" not in page(report)
 

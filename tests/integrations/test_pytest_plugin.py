@@ -45,8 +45,7 @@ def test_no_bound(lowlift_audit):
 def test_a_test_fails_with_the_words_of_the_verdict(pytester):
     write_people(pytester.path / "people.csv")
     pytester.makepyfile(TESTS)
-    plugins = ("-p", "lowlift_pytest", "-p", "no:cacheprovider")
-    found = pytester.runpytest_subprocess(*plugins, "-W", "ignore")
+    found = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "ignore")
     found.assert_outcomes(passed=4, failed=2)
     text = found.stdout.str()
     assert "people.csv: 8,695 rows; publishing as they are: ward" in text
@@ -73,5 +72,5 @@ def test_the_library_does_not_need_pytest():
 
 @pytest.mark.parametrize("name", ["lowlift_audit"])
 def test_its_fixture_is_listed(pytester, name):
-    found = pytester.runpytest_subprocess("-p", "lowlift_pytest", "--fixtures", "-q")
+    found = pytester.runpytest_subprocess("--fixtures", "-q")
     assert f"{name} [session scope]" in found.stdout.str()

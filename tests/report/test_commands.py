@@ -106,7 +106,9 @@ def test_a_release_file_is_reported_on_with_its_receipt(lowlift):
     assert mode("report.html") == 0o600
     assert "SHA-256 of the output" in Path("report.html").read_text("utf-8")
     ran = lowlift("report", "safe.release.json", "--public", "-o", "p.html", "--json")
-    assert json.loads(ran.out) == {
+    found = json.loads(ran.out)
+    assert found.pop("verdict").startswith("The bound holds. This release keeps its promise")
+    assert found == {
         "report": "p.html",
         "is_public": True,
         "is_satisfied": True,

@@ -48,6 +48,7 @@ def _options(
     quiet: output.Quiet = False,
 ) -> None:
     """Publish data X while bounding how much it reveals of sensitive S."""
+    output.reset()  # a process may run several commands
     output.MODE.add(json=json, quiet=quiet)
     context.with_resource(compiling.shown())
 

@@ -18,7 +18,7 @@ class Sql:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="duckdb (default), postgres, spark, bigquery, snowflake, redshift or trino.",
+            help="e.g. duckdb (default), postgres, spark, bigquery, snowflake, redshift, trino.",
         ),
     ] = None
     table: Annotated[
@@ -44,11 +44,12 @@ class Sql:
         bool, typer.Option("--dbt", help="Write a dbt model and its test into the project -o DIR.")
     ] = False
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The name of the dbt model (safe).")
+        str | None,
+        typer.Option(metavar="NAME", help="The name of the dbt model, e.g. safe (default)."),
     ] = None
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Carry this column along; needs --accept-uncovered."),
+        typer.Option(metavar="COLUMN", help="Carry along, e.g. --keep day --accept-uncovered."),
     ] = None
     accept_uncovered: Annotated[
         bool,
@@ -65,7 +66,7 @@ class Sql:
         str | None,
         typer.Option(
             metavar="error|suppress",
-            help="Values that the design did not have: refuse (default), or leave such rows out.",
+            help="Rows that the design did not have: error (default), or left out, e.g. suppress.",
         ),
     ] = None
 
@@ -74,12 +75,17 @@ class Sql:
 def export(
     *,
     release: o.ReleaseFile,
-    to: Annotated[str, typer.Option(metavar="TARGET", help="sql, javascript or python.")],
+    to: Annotated[
+        str, typer.Option(metavar="TARGET", help="sql, javascript or python, e.g. --to sql.")
+    ],
     sql: Sql,
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", metavar="FILE", help="A file, or a folder for several; else printed."
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="e.g. safe.sql, or a folder for several files; else printed.",
         ),
     ] = None,
     force: o.Force = False,

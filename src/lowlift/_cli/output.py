@@ -42,7 +42,7 @@ class Mode:
         return not (self.json or self.quiet)
 
 
-#: One command runs in a process.
+#: Of the command that runs; a process runs one at a time.
 MODE = Mode()
 
 

@@ -1,6 +1,7 @@
 """Numbers of a bound as they were written: 0.1 is a tenth; and the budgets that they stand for."""
 
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 from lowlift._exact import exp_of, log_of, precisions
 from lowlift.errors import InvalidInput
 
+#: The largest float.
+_LARGEST = Fraction(sys.float_info.max)
 #: What a factor must be.
 FACTOR = "1 or more, such as 2"
 
@@ -77,5 +80,5 @@ def rounded_down(exact: Fraction | None) -> float:
     """Return a float whose shortest decimal form is at most a fraction; inf for None."""
     if exact is None:
         return math.inf
-    number = float(exact)
+    number = float(min(exact, _LARGEST))
     return number if Fraction(repr(number)) <= exact else math.nextafter(number, 0.0)
