@@ -27,7 +27,7 @@ from lowlift.workflow.parts import broken, refine, spread
 
 #: What designing rows consists of, in this order.
 STAGES = ("reading", "learning", "counting", "solving", "refining")
-#: Called with the name of each of `STAGES` as it begins.
+#: Called with the name of each of ``STAGES`` as it begins.
 Stage: TypeAlias = Callable[[str], object]
 
 #: Exact audits of parts, each with fewer parts than the one before.

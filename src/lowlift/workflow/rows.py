@@ -84,7 +84,7 @@ def design(
     Rows are published where the schema has cells; or where neither bins, an encoding nor a
     mechanism is asked for and there are many columns, numbers without bins, or too many symbols.
     `preferred` is the encoding of symbols when none is asked for, unless they are too many for it.
-    `stage` is given the name of each part of the work as it begins: those of `STAGES` for rows.
+    `stage` is given the name of each part of the work as it begins: those of ``STAGES`` for rows.
 
     Raises
     ------
