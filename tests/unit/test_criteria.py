@@ -5,6 +5,8 @@ import math
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -297,3 +299,9 @@ def test_built_in_criteria_fit_the_protocol(criterion):
     assert isinstance(criterion, BuiltIn)
     assert is_certified(criterion)
     assert not isinstance(object(), ll.Criterion)
+
+
+@pytest.mark.parametrize("given", [2**53 + 1, 2**53 + 3, Fraction(1, 3), Decimal("0.1"), 10**300])
+def test_a_budget_that_is_no_float_is_rounded_down(given):
+    kept = ll.MaxLift(given).upper
+    assert Fraction(kept) < given < Fraction(math.nextafter(kept, math.inf))

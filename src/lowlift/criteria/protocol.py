@@ -4,7 +4,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
+from numbers import Rational
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -82,7 +85,10 @@ class Criterion(Protocol):
 
 
 def budget(value: Any, name: str) -> float:
-    """Return a budget as a float: 0 or more, possibly inf."""
+    """Return a budget as a float: 0 or more, possibly inf.
+
+    A whole number or fraction that is no float is rounded down: never looser.
+    """
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -91,6 +97,8 @@ def budget(value: Any, name: str) -> float:
         raise InvalidInput(
             f"{name} must be a number of nats, 0 or more (inf allowed); got {value!r}."
         )
+    if isinstance(value, Rational | Decimal) and number < math.inf and Fraction(number) > value:
+        return math.nextafter(number, 0.0)
     return number
 
 
