@@ -80,5 +80,10 @@ def rounded_down(exact: Fraction | None) -> float:
     """Return a float whose shortest decimal form is at most a fraction; inf for None."""
     if exact is None:
         return math.inf
-    number = float(min(exact, _LARGEST))
+    if exact > _LARGEST:
+        raise InvalidInput(
+            f"a bound must be at most {sys.float_info.max:.2g}; got a larger number. For no bound "
+            "use inf."
+        )
+    number = float(exact)
     return number if Fraction(repr(number)) <= exact else math.nextafter(number, 0.0)
