@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 from scipy import stats
 
 import lowlift as ll
@@ -144,12 +145,28 @@ def test_a_person_answers_on_a_phone(folder, chromium, tmp_path, theme):
     assert tab.get_by_role("heading", name="This is what was stored").is_visible()
     assert not tab.get_by_role("radio", name="very good").is_visible()
     tab.reload()
-    assert tab.get_by_role("heading", name="1 answer stored").is_visible()
+    expect(tab.get_by_role("heading", name="1 answer stored")).to_be_visible()
     assert len(page.rows(tmp_path)) == 1
     tab.on("dialog", lambda dialog: dialog.accept())
     tab.get_by_role("button", name="Delete all").click()
-    assert tab.get_by_role("heading", name="No answers stored yet").is_visible()
+    expect(tab.get_by_role("heading", name="No answers stored yet")).to_be_visible()
     page.requests.pop(1)  # the page again
+    page.close()
+
+
+def test_two_tabs_keep_the_answers_of_both(folder, chromium):
+    page = Page(chromium, folder / "survey.html")
+    other = page.context.new_page()
+    other.goto(page.path.as_uri())
+    for number, tab in enumerate((page.tab, other), start=1):
+        tab.get_by_role("radio", name="very good").check()
+        tab.get_by_role("radio", name="fairly").check()
+        tab.get_by_role("button", name="Store a protected answer").click()
+        for each in (page.tab, other):
+            stored = f"{number} answer{'' if number == 1 else 's'} stored"
+            expect(each.get_by_role("heading", name=stored)).to_be_visible()
+    assert len(json.loads(*page.stored())) == 2
+    page.requests.pop(1)  # the other tab
     page.close()
 
 
