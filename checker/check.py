@@ -2,9 +2,9 @@
 
     python check.py RELEASE [--codebook F] [--receipt F] [--table F] [--source F] [--distances F]
 
-It decides, in whole numbers and enclosures of e**budget by roots, whether the bound holds for
-every published y; whether the other files are of this release; and, where its proof is the dual of
-a linear program, the bound on utility. Exit code 0: all holds. 1: not so. 2: not decided here.
+It decides, in whole numbers and enclosures of e**budget by Taylor sums, whether the bound holds
+for every published y; whether the other files are of this release; and, where its proof is the dual
+of a linear program, the bound on utility. Exit code 0: all holds. 1: not so. 2: not decided here.
 """
 
 import argparse
@@ -58,16 +58,16 @@ def read(path):
 
 @functools.cache
 def power_between(x, bits, unit="nats"):
-    """Return fractions below and above e**x (in bits, 2**x), x >= 0 over a power of two."""
-    bits += int(x).bit_length() + 8
-    e, one, ends = 1 << bits, 1 << bits, []
-    for k in range(bits, 0, -1):  # e = 1 + (1 + (1 + ...) / 2) / 1, in all less than 3 too low
-        e = one + e // k
-    for base, up in ((e, 0), (e + 3, 1)) if unit == "nats" else ((2 * one, 0), (2 * one, 1)):
-        root, shift = one, bits * int(x)
-        for k in range(x.denominator.bit_length() - 1):  # the binary digits of x, from the last
-            root = math.isqrt(root * (base if x.numerator >> k & 1 else one)) + up
-        ends.append(Fraction(root * base ** int(x) + up * ((1 << shift) - 1) >> shift, one))
+    """Return fractions below and above e**x (in bits, 2**x), x >= 0, by Taylor sums."""
+    twos, halved = (int(x), 0) if unit == "bits" else (0, int(x).bit_length())
+    bits, ends = bits + bits.bit_length() + 2 * halved + 8, []
+    for up, one in ((0, 1 << bits), (1, 1 << bits)):  # log 2 is the sum of 1 / (k 2**k)
+        log = sum((one >> k) // k for k in range(1, bits)) + up * bits if unit == "bits" else one
+        p, q, k, term, total = (x - twos).numerator * log, x.denominator * one << halved, 1, one, 0
+        while k < 4 or term > 1:  # (p/q)**k / k!, p < q: what is left is less than twice the next
+            total, term, k = total + term, (term * p + up * (q * k - 1)) // (q * k), k + 1
+        power, shift = (total + 2 * up * term) ** (1 << halved), bits * ((1 << halved) - 1)
+        ends.append(Fraction(power + up * ((1 << shift) - 1) >> shift << twos, one))
     return ends
 
 

@@ -33,18 +33,32 @@ def encoded_for_records(release: Release | Encoded) -> Encoded:
     InvalidInput
         When it does not say its columns, or publishes rows of a table.
     """
-    if not isinstance(release, Release | Encoded):
-        raise InvalidInput(f"release must be a Release; got {type(release).__name__}.")
-    if isinstance(release, Release) and release.origin is None:
-        raise InvalidInput(NO_TABLE, advice="design")
-    encoded = published(release) if isinstance(release, Release) else release
-    refuse_false(encoded)
+    encoded = encoded_for_draws(release)
     if encoded.origin.cells is not None:
         raise InvalidInput(
             "what is published must be drawn from the record itself; this release publishes "
             f"{encoded.name} of other records of its table, which one record does not have. "
             "Use apply on the table, or design with bins."
         )
+    return encoded
+
+
+def encoded_for_draws(release: Release | Encoded) -> Encoded:
+    """Return a release in the form in which it is published, if a program with a table can draw it.
+
+    Raises
+    ------
+    BoundViolated
+        When its audit is false.
+    InvalidInput
+        When it does not say its columns.
+    """
+    if not isinstance(release, Release | Encoded):
+        raise InvalidInput(f"release must be a Release; got {type(release).__name__}.")
+    if isinstance(release, Release) and release.origin is None:
+        raise InvalidInput(NO_TABLE, advice="design")
+    encoded = published(release) if isinstance(release, Release) else release
+    refuse_false(encoded)
     return encoded
 
 

@@ -6,6 +6,7 @@ import copy
 import functools
 import json
 import math
+import pickle
 import random
 import subprocess
 import sys
@@ -53,7 +54,10 @@ def test_the_checker_is_short_and_imports_only_the_standard_library():
     assert names <= sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("x", [0.0, 5e-324, 1e-300, 0.5, 0.6931471805599453, 1.0, 17.25, 300.0])
+@pytest.mark.parametrize(
+    "x",
+    [0.0, 5e-324, 1e-300, 0.5, 0.6931471805599453, 1 - 2**-53, 1.0, 17.25, 255.9, 300.0],
+)
 @pytest.mark.parametrize("bits", [8, 64, 500])
 @pytest.mark.parametrize("unit", ["nats", "bits"])
 def test_powers_of_e_and_of_two_are_enclosed(x, bits, unit):
@@ -106,7 +110,7 @@ def _designed():
 
 def mutated(saved, rng):
     """Return a release with one or two changes, most of which leave it a channel."""
-    out = copy.deepcopy(saved)
+    out = pickle.loads(pickle.dumps(saved))  # a fifth of the time of a deep copy
     atoms = out["channel"]["atoms"]
     for _ in range(rng.choice((1, 1, 2))):
         kind, y = rng.randrange(4), rng.randrange(len(atoms))
@@ -232,6 +236,16 @@ def test_a_forged_release_is_not_accepted(name, tmp_path):
         checker().Release(checker().read(path)).check_bound(None)
 
 
+def test_a_share_of_the_budgets_is_said_to_be_undecided(tmp_path):
+    joint, path = ll.datasets.titanic(), tmp_path / "release.json"
+    bound = ll.AtMost({joint.s_labels[1]: 0.5}, 2.0, share=0.5)
+    ll.subset_merging(joint, criterion_on(bound, joint)).to_json(path)
+    code, text = run(path)
+    assert code == 2
+    assert "UNDECIDED" in text
+    assert "share 1, to be decided here" in text
+
+
 def test_a_forged_release_has_an_exit_code_and_no_traceback(tmp_path):
     path = tmp_path / "release.json"
     for name, expected in (("budget no number", 2), ("nested too deeply", 2), ("a name twice", 1)):
@@ -292,6 +306,36 @@ def test_files_of_one_publication_belong_together(lowlift, options, undecided):
     assert code == (2 if undecided else 0), text
     assert undecided in text
     assert text.count("ok  ") == (3 if undecided else 4)
+
+
+def keyed_rows(lowlift):
+    """Publish rows of cells by a key; return the names of the files."""
+    ll.datasets.write_titanic(Path("titanic.csv"))
+    head, *rows = Path("titanic.csv").read_text().splitlines()
+    rows = [f"{row},{k}" for k, row in enumerate(rows)]
+    Path("people.csv").write_text("\n".join([f"{head},id", *rows, ""]))
+    assert lowlift("key", "new", "draws.key").code == 0
+    done = lowlift(
+        "sanitize", "people.csv", "-s", "survived", "-x", "class", "-x", "sex", "-x", "age",
+        "--cells", "8", "--at-most", "2", "--id", "id", "--key-file", "draws.key", "-o", "safe.csv",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    return [
+        "safe.release.json", "--codebook", "safe.codebook.json", "--receipt", "safe.receipt.json",
+        "--table", "safe.csv", "--source", "people.csv",
+    ]  # fmt: skip
+
+
+def test_rows_drawn_by_a_key_are_judged_as_fresh_ones_are(lowlift):
+    given = keyed_rows(lowlift)
+    assert json.loads(Path("safe.receipt.json").read_text())["draws"] == "keyed"
+    code, text = run(*given)
+    assert (code, text.count("ok  ")) == (2, 3), text
+    assert "not where cells are drawn" in text
+    forged = edited("receipt", lambda receipt: receipt.update(release="0" * 64))
+    assert run(given[0], "--receipt", forged)[0] == 1
+    Path("safe.csv").write_text(Path("safe.csv").read_text() + "crew,male,adult\n")
+    assert run(*given)[0] == 1
 
 
 def test_a_file_that_is_not_csv_is_not_looked_into(lowlift):
@@ -499,6 +543,16 @@ def test_files_dropped_on_the_page_are_checked_together(page, lowlift):
     assert "the bound was not checked on the table" in look(page, [files[0], other])
     Path("safe.release.json").write_text("{}")
     assert "a release is needed" in look(page, ["safe.receipt.json", "safe.release.json"])
+
+
+@pytest.mark.xdist_group("browser")
+def test_the_page_judges_rows_drawn_by_a_key(page, lowlift):
+    files = [name for name in keyed_rows(lowlift) if not name.startswith("--")]
+    text = look(page, files)
+    assert "the receipt is of this release" in text
+    assert "not where cells are drawn" in text
+    forged = edited("receipt", lambda receipt: receipt.update(release="0" * 64))
+    assert "the receipt is of another release" in look(page, [files[0], forged])
 
 
 @pytest.mark.xdist_group("browser")

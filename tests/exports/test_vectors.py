@@ -14,8 +14,10 @@ from exports.driver import given
 from exports.runtimes import here, tagged
 from exports.test_files import evaluated
 from lowlift import Release, schemas
+from lowlift.encodings import published
 from lowlift.tables import Column
 from lowlift.tables.values import column_rule, symbol_reader
+from tables.keyed_rows import cell_of, cells_in, drawn, in_vectors, reference, scope_of
 
 ROOT = Path(__file__).parents[2]
 VECTORS = schemas.vectors()
@@ -53,6 +55,39 @@ def test_every_runtime_meets_the_releases(node, python, tmp_path, number):
     assert node.run(release, calls, tmp_path) == wanted
     assert python.run(release, calls, tmp_path) == wanted
     assert (release.draws is not None) == (number == 3)
+
+
+@pytest.mark.parametrize("number", range(len(VECTORS["tables"])))
+def test_tables_are_what_the_page_says(tmp_path, number):
+    """Recomputed in plain Python from the file, by what the page defines."""
+    part = VECTORS["tables"][number]
+    release, cells = release_in(part, tmp_path), cells_in(part["release"])
+    assert release.origin.encoding == ("rows", "columns")[number]
+    assert release.fingerprint == part["fingerprint"]
+    assert published(release).key_scope == scope_of(part["release"], cells) == part["scope"]
+    table, wanted = in_vectors(part)
+    ids, text, key = table["id"][1], json.dumps(part["release"]), bytes.fromhex(part["key"])
+    records = list(zip(*(table[name][1] for name in cells["columns"]), strict=True))
+    assert [cell_of(cells, record) for record in records] == [row["cell"] for row in part["rows"]]
+    assert reference(text, records, ids, key) == wanted
+    assert reference(text, records, ids, key[::-1]) != wanted
+    outputs = [cell for _, cell, _ in drawn(text, records, ids, key)]
+    assert set(outputs) == set(release.channel.y_labels)
+    assert outputs != [row["cell"] for row in part["rows"]]
+
+
+def test_tables_have_values_of_many_kinds_and_ids_of_several_bytes():
+    rows, columns = VECTORS["tables"]
+    assert rows["rows"] == columns["rows"]
+    table, _ = in_vectors(rows)
+    released = list(table.values())[2:]
+    assert [kind for kind, _ in released] == ["text", "integer", "date", "boolean", "real"]
+    assert all(None in values for _, values in released)
+    assert {len(identity.encode()) - len(identity) for identity in table["id"][1]} >= {0, 1, 3}
+    # Rows are whole rows of the table; columns are taken from several.
+    whole = [{k: v for k, v in row["record"].items() if k != "ill"} for row in rows["rows"]]
+    assert all(row in whole for row in rows["published"])
+    assert any(row not in whole for row in columns["published"])
 
 
 def test_uniform_numbers_are_what_the_page_says():

@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from needs import without
+from needs import SHORT_JOBS, without
 
 BINARIES = ["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"]
 #: SQL types by engine; a table is given as texts, which the engine casts.
@@ -213,7 +213,7 @@ def spark(tmp_path_factory):
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.adaptive.enabled": "false",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # short jobs
+        "spark.driver.extraJavaOptions": SHORT_JOBS["JAVA_TOOL_OPTIONS"],
     }.items():
         builder = builder.config(key, value)
     # Python's workers must run this Python; "python3" may be another.

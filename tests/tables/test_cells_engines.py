@@ -15,7 +15,7 @@ from scipy import stats
 import lowlift as ll
 from lowlift._cells.learning import learn_cells
 from lowlift._cells.tree import Tree
-from lowlift.tables import open_table, queries
+from lowlift.tables import open_table, row_keys
 from lowlift.tables.cells import CellBins
 from lowlift.tables.columns import Column
 from lowlift.tables.draws import donors, places
@@ -190,7 +190,7 @@ def test_donors_are_uniform_in_each_engine(stores, name):
         table.hold(["v"])
         engine = table._engine
         keys = engine.donors(cells, {0: 3000, 1: 6000}, None, None)
-        rows = engine.fetch(queries.keyed(cells, engine.table, engine.dialect))
+        rows = engine.fetch(row_keys.keyed(cells, engine.table, engine.dialect))
     value = dict(rows)
     assert sorted(value.values()) == values
     drawn = Counter(value[key] for key in keys.tolist())

@@ -373,3 +373,20 @@ def test_pieces_that_were_cut_are_drawn_alike_on_every_engine(store):
             uniform = uniform_of(SUBKEY, str(n))
             assert y == after.draw(place[xs[n]], uniform)
             assert parents[y] == before.draw(place[xs[n]], uniform)
+
+
+@pytest.mark.parametrize(
+    ("ids", "different"),
+    [
+        ([5, 5, 6, None], 2),
+        ([-40_000, 40_000, 0, 32_768, 32_769, -32_768, -32_768, 1], 7),
+        ([7], 1),
+        ([-(2**63), 2**63 - 1, 0, 0], 3),
+        ([k * 64 for k in range(2000)], 2000),
+    ],
+)
+def test_different_ids_are_counted_exactly(store, ids, different):
+    source = store.put({"x": ("text", ["a"] * len(ids)), "i": ("integer", ids)})
+    with open_table(source, store.engine) as table:
+        present = sum(i is not None for i in ids)
+        assert table._engine.ids("i") == (len(ids), present, different)

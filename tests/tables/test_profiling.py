@@ -108,6 +108,8 @@ def test_the_numbers_are_those_counted_by_hand(table):
     most = max(n * ROWS / (20 * prior[s]) for (_, s), n in cells.items())
     assert by(found)["score"].lift_high == pytest.approx(most, rel=1e-12)
     assert by(found)["score"].is_binned
+    assert by(found)["score"].n_bins == len(set(code.tolist()))
+    assert ward.n_bins is None
 
 
 def test_what_a_column_adds_is_the_adjusted_r_squared_of_least_squares(table):

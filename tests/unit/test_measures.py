@@ -1,6 +1,7 @@
 """Every measure by hand on a 2 x 2 joint, at its limits, and at extreme lifts."""
 
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -287,3 +288,28 @@ def test_what_is_kept_with_a_channel_belongs_to_one_joint_and_cannot_be_changed(
         )
     with pytest.raises(InvalidInput, match="joint"):
         measures.lift(None, channel)
+
+
+def test_sibson_of_orders_whose_powers_are_no_floats():
+    """Lifts near 1000: their 250th power overflows, its mean does not."""
+    counts = np.ones((2, 2), int)
+    counts[0, 0], counts[1, 1] = 1000, 10**6
+    joint = ll.Joint.from_counts(counts)
+    channel = ll.Channel.identity(joint)
+    orders = [60.0, 90.0, 110.0, 250.0]
+    found = [measures.sibson_information(joint, channel, order) for order in orders]
+    p_s, lift = joint.p_s, measures.lift(joint, channel)
+    p_y = channel.output_masses(joint).sum(axis=0)
+    for order, value in zip(orders, found, strict=True):
+        means = [
+            sum(
+                Fraction(p) * Fraction(one) ** int(order)
+                for p, one in zip(p_s, column, strict=True)
+            )
+            for column in lift.T
+        ]
+        logs = [math.log(m.numerator) - math.log(m.denominator) for m in means]
+        mean = sum(p * math.exp(one / order) for p, one in zip(p_y / p_y.sum(), logs, strict=True))
+        assert value == pytest.approx(order / (order - 1) * math.log(mean), rel=1e-12)
+    assert found == sorted(found)
+    assert found[-1] < measures.maximal_leakage(joint, channel)

@@ -73,7 +73,7 @@ def export(release: "Release", to: str, **options: Any) -> "Export":
     exported = importlib.import_module(f"lowlift._exports.{to}").exported
     given = {name: value for name, value in options.items() if value is not None}
     _refuse_other_options(given, to, set(inspect.signature(exported).parameters) - {"encoded"})
-    found: Export = exported(carried(release), **given)
+    found: Export = exported(carried(release, has_table=to == "sql"), **given)
     return found
 
 

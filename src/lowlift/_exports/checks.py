@@ -70,7 +70,10 @@ class Check:
         """Return fault (text) and amount of what is wrong; no row where nothing is."""
         faults = [
             ("rows are missing, or there are more than were drawn", self._row_fault()),
-            ("rows have an output that the release does not have", self._output_fault()),
+            (
+                "rows have an output that the release does not have",
+                self.statement.output_fault(self.drawn),
+            ),
         ]
         if self.sides:
             faults += [
@@ -92,7 +95,7 @@ class Check:
     def _with_tables(self, query: exp.Select) -> exp.Select:
         tables = [
             ("lowlift_symbols", self.statement.symbols()),
-            ("lowlift_outputs", self.statement.outputs()),
+            *self.statement.output_tables(),
             ("lowlift_counts", self._counts()),
         ]
         if self.sides:
@@ -166,26 +169,6 @@ class Check:
             exp.select(less.as_("n"))
             .from_(drawn.subquery("d"))
             .join(exp.alias_(counted.subquery(), "c", table=True), join_type="cross")
-        )
-
-    def _output_fault(self) -> exp.Select:
-        """Count the rows whose columns are together those of no output."""
-        columns = self.statement.encoded.columns
-        matches = [
-            exp.NullSafeEQ(
-                this=exp.cast(named(column.name, "d"), "text"),
-                expression=exp.cast(
-                    exp.cast(named(f"o{k}", "o"), self.statement.dialect.types[column.kind]), "text"
-                ),
-            )
-            for k, column in enumerate(columns)
-        ]
-        known = exp.select(number(1)).from_(named_as("lowlift_outputs", "o")).where(*matches)
-        drawn = exp.alias_(self.drawn.copy(), "d", table=True)
-        return (
-            exp.select(exp.Count(this=exp.Star()).as_("n"))
-            .from_(drawn)
-            .where(exp.Not(this=exp.Exists(this=known)))
         )
 
     def _missing_fault(self) -> exp.Select:

@@ -14,8 +14,6 @@ from lowlift._exports.statements import Statement
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import Expression, table_named
 
-#: The environment variable that dbt reads the subkey from.
-VARIABLE = SUBKEY.upper()
 _MODEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,59}")
 #: Where Jinja would begin to read, and line ends that it would change.
 _MARKS = re.compile(r"\{(?=[{%#])|\r")
@@ -43,13 +41,18 @@ class Template:
             self._place(f"{{{{ {'ref' if len(name) == 1 else 'source'}({words}) }}}}")
         )
 
-    def variable(self, name: str) -> Expression:
-        """Return the text of an environment variable."""
-        return exp.Literal.string(self._place(f'{{{{ env_var("{name}") }}}}'))
+    def subkey(self, model: str) -> Expression:
+        """Return the text of the environment variable that has the subkey of a model.
 
-    def text(self, query: Expression, dialect: str) -> str:
-        """Return a query as dbt reads it: Jinja finds nothing to run but the places."""
-        sql = query.sql(dialect, pretty=True, identify=True)
+        Each model has its own: with that of another release its draws would follow those of that
+        release. Where it is not set, the statement refuses an empty text; dbt itself would refuse
+        every command of the whole project.
+        """
+        name = f"{SUBKEY}_{model}".upper()
+        return exp.Literal.string(self._place(f'{{{{ env_var("{name}", "") }}}}'))
+
+    def text(self, sql: str) -> str:
+        """Return SQL as dbt reads it: Jinja finds nothing to run but the places."""
         found = _MARKS.sub(lambda mark: "{{ '{' }}" if mark[0] == "{" else "{{ '\\r' }}", sql)
         for name, content in self.places.items():
             # A table loses its quotes, which dbt writes itself; a text keeps them.
@@ -73,13 +76,12 @@ def project_files(
             f"a dbt model must be named by letters, digits and underscores; got {model!r}."
         )
     sides = [] if accept_unchecked else limits_of(statement.encoded.release.criterion)
-    dialect = statement.dialect.name
     check = Check(statement, template.table(model), sides).select()
-    drawn = template.text(statement.select(), dialect)
+    drawn = template.text(statement.write(statement.select()))
     settings = '{{ config(materialized="table") }}'
     return Export(
         {
             f"models/{model}.sql": f"{head}{settings}\n{drawn}\n",
-            f"tests/{model}_is_protected.sql": f"{head}{template.text(check, dialect)}\n",
+            f"tests/{model}_is_protected.sql": f"{head}{template.text(statement.write(check))}\n",
         }
     )

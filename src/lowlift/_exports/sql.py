@@ -6,9 +6,10 @@ from sqlglot import exp
 
 from lowlift._arguments import check_choice
 from lowlift._exports.carrying import is_function
-from lowlift._exports.dbt import VARIABLE, Template, project_files
+from lowlift._exports.dbt import Template, project_files
 from lowlift._exports.dialects import DIALECTS, StatementDialect
 from lowlift._exports.files import Export
+from lowlift._exports.row_statements import RowStatement
 from lowlift._exports.statements import Statement
 from lowlift._version import __version__
 from lowlift.encodings import Encoded
@@ -19,6 +20,7 @@ from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
 from lowlift.tables.schema import column_names
 from lowlift.tables.sources import split_name
+from lowlift.workflow.applying import KEPT_WITH_ROWS
 
 
 def exported(
@@ -65,21 +67,19 @@ def exported(
     _refuse(encoded, table, id, kept, accept_uncovered=accept_uncovered)
     _refuse_forms(view, model, dbt=dbt, accept_unchecked=accept_unchecked)
     written, head = DIALECTS[dialect], _head(encoded, dialect)
+    kind = Statement if encoded.origin.cells is None else RowStatement
     if dbt:
-        template = Template()
-        key = template.variable(VARIABLE)
+        template, name = Template(), model or "safe"
+        key = template.subkey(name)
         if key_table is not None:
             key = _subkey_in(template.table(*split_name(key_table)))
         source = template.table(*split_name(table))
-        drawn = Statement(encoded, written, source, id, key, unseen, kept)
-        made = project_files(
-            drawn, template, model or "safe", head, accept_unchecked=accept_unchecked
-        )
+        drawn = kind(encoded, written, source, id, key, unseen, kept)
+        made = project_files(drawn, template, name, head, accept_unchecked=accept_unchecked)
     else:
         key = written.subkey() if key_table is None else _subkey_in(_table(key_table))
-        statement = Statement(encoded, written, _table(table), id, key, unseen, kept)
-        # Every name in quotes: some warehouses read others in upper case.
-        text = statement.select().sql(dialect, pretty=True, identify=True)
+        statement = kind(encoded, written, _table(table), id, key, unseen, kept)
+        text = statement.write(statement.select())
         if view is not None:
             text = f"CREATE VIEW {written.sql(_table(view))} AS\n{text}"
         made = Export({"release.sql": f"{head}{text};\n"})
@@ -103,13 +103,15 @@ def _refuse(
             "an export must draw by a key and a column of ids, because this release draws; got no "
             "id column. Name one."
         )
+    if kept and encoded.origin.cells is not None:
+        raise InvalidInput(KEPT_WITH_ROWS)
     if kept and not accept_uncovered:
         raise BoundViolated(
             "a column may be kept beside what is published only where the bound holds for both "
             f"together; an export of {kept[0]!r} cannot tell.",
             advice="uncovered",
         )
-    Output(None, encoded.columns, tuple(kept))  # refuses two columns of one name
+    Output(None, encoded.columns, tuple(kept), cells=encoded.origin.cells)  # refuses equal names
 
 
 def _refuse_forms(

@@ -80,29 +80,40 @@ class Statement:
             .from_(self._drawn().subquery("r"))
             .join(named_as("lowlift_outputs", "o"), on=named("y", "o").eq(y), join_type="left")
         )
-        if self.unseen == "suppress":
-            query = query.where(exp.Not(this=y.copy().is_(exp.null())))
-        else:
-            query = query.where(self._or_fail(y.copy().is_(exp.null()), _UNSEEN, order.copy()))
+        query = query.where(unseen_or_fail(self, y, order))
         if self.id is not None:
             query = query.join(named_as("lowlift_checked", "c"), join_type="cross").where(
                 named("is_right", "c").eq(number(1))
             )
-        return self._with_tables(query.order_by(order))
+        return self.with_tables(query.order_by(order))
 
-    def _with_tables(self, query: exp.Select) -> exp.Select:
-        parts = [
-            ("lowlift_symbols", self.symbols()),
-            ("lowlift_slots", self._slots()),
-            ("lowlift_outputs", self.outputs()),
-            ("lowlift_rows", self._rows()),
-        ]
-        if self.id is not None:
-            key = exp.select(exp.cast(self.key.copy(), "text").as_("key", quoted=True))
-            parts += [("lowlift_key", key), ("lowlift_checked", self._checked())]
-        for name, part in parts:
+    def write(self, query: Expression) -> str:
+        """Return a query as the warehouse reads it.
+
+        Every name is in quotes: some warehouses read others in upper case.
+        """
+        return query.sql(self.dialect.name, pretty=True, identify=True)
+
+    def with_tables(self, query: exp.Select) -> exp.Select:
+        """Return a query that can read the parts."""
+        for name, part in self.parts():
             query = query.with_(exp.to_identifier(name, quoted=True), as_=part, copy=False)
         return query
+
+    def parts(self) -> list[tuple[str, Expression]]:
+        """Return the tables that the statement is made of, by their names."""
+        return [
+            ("lowlift_symbols", self.symbols()),
+            ("lowlift_slots", self._slots()),
+            *self.output_tables(),
+            ("lowlift_rows", self._rows()),
+            *(self.key_parts() if self.id is not None else []),
+        ]
+
+    def key_parts(self) -> list[tuple[str, Expression]]:
+        """Return the table of the subkey, and that of the checks of it and of the ids."""
+        key = exp.select(exp.cast(self.key.copy(), "text").as_("key", quoted=True))
+        return [("lowlift_key", key), ("lowlift_checked", self._checked())]
 
     def _drawn(self) -> exp.Select:
         """Return y, k0, k1, ... and the order o of each row."""
@@ -170,7 +181,7 @@ class Statement:
             return query.where(exp.Not(this=exp.paren(missing)))
         if self.encoded.origin.missing == "error":
             first = exp.Coalesce(this=named("c0"), expressions=[exp.Literal.string("")])
-            return query.where(self._or_fail(missing, _MISSING, first))
+            return query.where(self.or_fail(missing, _MISSING, first))
         return query
 
     def symbol_of(self, column: Column) -> Expression:
@@ -182,7 +193,7 @@ class Statement:
         found = symbol(column, self.dialect)
         return exp.Lower(this=found) if column.kind == "uuid" else found
 
-    def _or_fail(self, wrong: Expression, message: str, row: Expression) -> Expression:
+    def or_fail(self, wrong: Expression, message: str, row: Expression) -> Expression:
         """Return a condition that is true, or raises where something is wrong.
 
         Some warehouses compute constants before they read a row, so nothing of the row's text is
@@ -190,8 +201,9 @@ class Statement:
         """
         nothing = exp.Substring(this=exp.cast(row, "text"), start=number(1), length=number(0))
         text = self.dialect.concat(exp.Literal.string(message), nothing)
-        return exp.paren(exp.case().when(wrong, self.dialect.fail(text)).else_(number(1))).eq(
-            number(1)
+        # PostgreSQL takes an inequality to hold for nearly all rows, and plans for that many.
+        return exp.paren(exp.case().when(wrong, self.dialect.fail(text)).else_(number(1))).neq(
+            number(0)
         )
 
     def _checked(self) -> exp.Select:
@@ -211,14 +223,14 @@ class Statement:
             this="TRANSLATE",
             expressions=[key.copy(), exp.Literal.string(_HEX), exp.Literal.string("")],
         )
-        case = (
+        case = self.faults(
             exp.case()
             .when(
                 exp.or_(
                     size.copy().neq(number(_KEY_DIGITS)),
                     exp.Length(this=rest).neq(number(0)),
                 ),
-                self._told(
+                self.told(
                     f"a subkey must be {_KEY_DIGITS} hexadecimal digits; got ",
                     size,
                     " characters. Print it with lowlift key subkey.",
@@ -226,7 +238,7 @@ class Statement:
             )
             .when(
                 exp.or_(present < n, different < present.copy()),
-                self._told(
+                self.told(
                     "ids must be present and different; the id column has ",
                     n.copy() - present.copy(),
                     " missing and ",
@@ -235,16 +247,20 @@ class Statement:
                     n.copy(),
                     " rows. Use a column that has neither.",
                 ),
-            )
-            .else_(number(1))
-        )
+            ),
+            n.copy(),
+        ).else_(number(1))
         return (
             exp.select(case.as_("is_right", quoted=True))
             .from_(counted.subquery("i"))
             .join(named_as("lowlift_key", "k"), join_type="cross")
         )
 
-    def _told(self, *parts: str | Expression) -> Expression:
+    def faults(self, case: exp.Case, rows: Expression) -> exp.Case:  # noqa: ARG002 (for others)
+        """Add what else is wrong with a table of so many rows."""
+        return case
+
+    def told(self, *parts: str | Expression) -> Expression:
         """Return an error of texts and numbers."""
         return self.dialect.fail(
             self.dialect.concat(
@@ -275,6 +291,28 @@ class Statement:
         rows = zip(symbols.tolist(), *(part.tolist() for part in columns.values()), strict=True)
         return values_of(["x", *columns], rows)
 
+    def output_tables(self) -> list[tuple[str, Expression]]:
+        """Return the table of the outputs by its name."""
+        return [("lowlift_outputs", self.outputs())]
+
+    def output_fault(self, drawn: Expression) -> exp.Select:
+        """Count the rows of a table whose columns are together those of no output."""
+        matches = [
+            exp.NullSafeEQ(
+                this=exp.cast(named(column.name, "d"), "text"),
+                expression=exp.cast(
+                    exp.cast(named(f"o{k}", "o"), self.dialect.types[column.kind]), "text"
+                ),
+            )
+            for k, column in enumerate(self.encoded.columns)
+        ]
+        known = exp.select(number(1)).from_(named_as("lowlift_outputs", "o")).where(*matches)
+        return (
+            exp.select(exp.Count(this=exp.Star()).as_("n"))
+            .from_(exp.alias_(drawn.copy(), "d", table=True))
+            .where(exp.Not(this=exp.Exists(this=known)))
+        )
+
     def outputs(self) -> exp.Select:
         """Return what is published for each output: y, o0, o1, ..., as texts."""
         columns = self.encoded.columns
@@ -283,9 +321,18 @@ class Statement:
         return values_of(["y", *(f"o{k}" for k in range(len(columns)))], rows)
 
 
-def named_as(name: str, alias: str) -> Expression:
+def unseen_or_fail(statement: Statement, y: Expression, row: Expression) -> Expression:
+    """Return the condition on rows whose values the design did not have: y is NULL."""
+    is_unseen = y.copy().is_(exp.null())
+    if statement.unseen == "suppress":
+        return exp.Not(this=is_unseen)
+    return statement.or_fail(is_unseen, _UNSEEN, row.copy())
+
+
+def named_as(name: str, alias: str | None) -> Expression:
+    """Return a part of the statement as a table."""
     table = exp.Table(this=exp.to_identifier(name, quoted=True))
-    return exp.alias_(table, alias, table=True)
+    return table if alias is None else exp.alias_(table, alias, table=True)
 
 
 def marked(text: Expression) -> Expression:

@@ -25,6 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: The modules that each part of the library needs.
 _MODULES = {
+    "digests": ("digests",),
     "merging": ("merging",),
     "partitions": ("partitions",),
     "pairs": ("intervals",),

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from lowlift._release import Release
 from lowlift._wording import shown
 from lowlift.encodings.rows import cell_texts
 from lowlift.errors import InvalidInput
-from lowlift.tables.columns import Column
+from lowlift.tables.columns import Column, cells_in
 from lowlift.tables.formulas import escaped
 from lowlift.tables.outputs import OutputColumn
 from lowlift.tables.schema import NO_TABLE, OF_CELLS, Origin
@@ -51,10 +52,13 @@ class Encoded:
 
     @property
     def key_scope(self) -> str:
-        """What a key is for: the same channel on other columns draws by another subkey."""
+        """What a key is for: the same channel on other columns or cells has another subkey."""
         if self.release.draws is not None:
             return self.release.draws.scope
-        return json.dumps([self.release.fingerprint, *self.origin.schema.released])
+        parts: list[Any] = [self.release.fingerprint, *self.origin.schema.released]
+        if self.origin.cells is not None:  # whose labels are numbers, in any tree
+            parts.append(cells_in(self.origin.cells).to_dict())
+        return json.dumps(parts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,7 +83,7 @@ class Encoded:
             name = "+".join(column.name for column in released)
             found = (OutputColumn(name, "text", self.texts),)
         else:
-            parts = [label if isinstance(label, tuple) else (label,) for label in labels]
+            parts = list(map(parts_of, labels))
             found = tuple(
                 OutputColumn(
                     column.name,
@@ -117,6 +121,25 @@ class Encoded:
         return min(1.0, max(0.0, 1.0 - math.fsum(self.unchanged)))
 
     @cached_property
+    def unchanged_by_column(self) -> tuple[float, ...]:
+        """The expected share of rows whose value stays, by column of X; of `values` alone."""
+        if self.name != "values":
+            return ()
+        channel, joint = self.channel, self.release.joint
+        masses = joint.p_x[channel.members] * (channel.member_weights / channel.denominator)
+        before, after = (tuple(map(parts_of, each)) for each in (joint.x_labels, self.labels))
+        found = []
+        for k in range(len(before[0])):
+            number: dict[Any, int] = {}
+            ours, theirs = (
+                np.array([number.setdefault(parts[k], len(number)) for parts in side])
+                for side in (before, after)
+            )
+            same = ours[channel.members] == theirs[channel.entry_outputs]
+            found.append(min(1.0, float(masses[same].sum())))
+        return tuple(found)
+
+    @cached_property
     def labels(self) -> tuple[Label, ...]:
         """What is published per output: a number, the tuple of merged values, or a value of X."""
         if self.name == "codes":
@@ -150,6 +173,11 @@ class Encoded:
         if len(set(found)) == len(found):
             return found
         return tuple(json.dumps(label, ensure_ascii=False) for label in self.labels)
+
+
+def parts_of(label: Label) -> tuple[Any, ...]:
+    """Return the values of a label, one per column."""
+    return label if isinstance(label, tuple) else (label,)
 
 
 def text_of(label: Label) -> str:

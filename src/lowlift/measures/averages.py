@@ -134,10 +134,15 @@ def sibson_information(joint: Joint, channel: Channel, alpha: float) -> float:
     """
     if check_alpha(alpha) == 1:
         return mutual_information(joint, channel, of="s")
-    known = prepared(joint, channel)
     if math.isinf(alpha):
-        return _scaled_log(float(known.p_y @ np.maximum.reduce(known.lift)), alpha)
-    p_y, logs = known.p_y, known.log_lift
+        return maximal_leakage(joint, channel)
+    known = prepared(joint, channel)
+    p_y = known.p_y
+    if alpha >= _NEAR_ONE and alpha * known.largest_log < _NO_OVERFLOW:
+        # No mean is below 1, so that nothing is lost to underflow either.
+        means = joint.p_s @ known.lift**alpha
+        return _scaled_log(float(p_y @ means ** (1 / alpha)), alpha)
+    logs = known.log_lift
     if alpha < _NEAR_ONE:
         excess = joint.p_s @ _times_expm1(np.exp(logs), logs, alpha - 1)
         return _near_one(p_y, np.log1p(excess) / alpha, alpha)
@@ -159,7 +164,8 @@ def arimoto_information(joint: Joint, channel: Channel, alpha: float) -> float:
     if check_alpha(alpha) == 1:
         return mutual_information(joint, channel, of="s")
     if math.isinf(alpha):
-        return _scaled_log(bayes_vulnerability(joint, channel) / float(joint.p_s.max()), alpha)
+        guessed = bayes_vulnerability(joint, channel) / prepared(joint, channel).best_guess
+        return max(0.0, math.log(guessed))
     known = prepared(joint, channel)
     p_y, log_p = known.p_y, np.log(joint.p_s)
     # Columns: the posteriors, and the prior last; each gives log (sum p**alpha)**(1/alpha).
@@ -173,6 +179,8 @@ def arimoto_information(joint: Joint, channel: Channel, alpha: float) -> float:
 
 #: Below this order the mean is so near 1 that its excess over 1 is computed instead.
 _NEAR_ONE = 1.5
+#: e to this power is a float.
+_NO_OVERFLOW = 700.0
 
 
 def _times_expm1(p: Floats, logs: Floats, power: float) -> Floats:
@@ -185,8 +193,7 @@ def _near_one(p_y: Floats, log_mean: Floats, alpha: float) -> float:
 
 
 def _scaled_log(mean: float, alpha: float) -> float:
-    factor = 1.0 if math.isinf(alpha) else alpha / (alpha - 1)
-    return max(0.0, factor * math.log(mean))
+    return max(0.0, alpha / (alpha - 1) * math.log(mean))
 
 
 @measure
@@ -199,7 +206,8 @@ def maximal_leakage(joint: Joint, channel: Channel) -> float:
     >>> round(maximal_leakage(joint, Channel.identity(joint)), 4)
     0.4055
     """
-    return sibson_information(joint, channel, math.inf)
+    known = prepared(joint, channel)
+    return max(0.0, math.log(known.p_y @ np.maximum.reduce(known.lift)))
 
 
 @measure

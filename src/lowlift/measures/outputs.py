@@ -59,6 +59,16 @@ class Prepared:
         return kernel.log_or_minus_inf(self.lift)
 
     @cached_property
+    def largest_log(self) -> float:
+        """The log of the largest lift."""
+        return math.log(float(self.lift.max()))
+
+    @cached_property
+    def best_guess(self) -> float:
+        """How often a guess of S without Y is right at best."""
+        return float(self.joint.p_s.max())
+
+    @cached_property
     def information(self) -> Floats:
         """The log of each lift; 0 where P(s, y) is 0, which adds nothing to a mean."""
         return np.log(np.where(self.p_sy > 0, self.lift, 1.0))

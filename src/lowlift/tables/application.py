@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from lowlift.errors import InvalidInput
 from lowlift.tables.alias import key_text
 from lowlift.tables.columns import Column
 from lowlift.tables.counts import Counts
-from lowlift.tables.draws import Draw, Progress, one_time_key, rows_per_output
+from lowlift.tables.donor_plans import DonorPlan, refuse_many
+from lowlift.tables.draws import Draw, Progress, lookup_of_cells, one_time_key, rows_per_output
 from lowlift.tables.engines import Engine, refuse_ids
 from lowlift.tables.layouts import lookup
 from lowlift.tables.outputs import Applied, Output
@@ -52,8 +53,7 @@ def staged(
         if output.cells is None:
             written = _write(engine, draw, output, target, rows, progress)
         else:
-            columns = len(output.names) if output.by_column else None
-            written = _write_donors(engine, draw, output.cells, target, rows, progress, columns)
+            written = _write_donors(engine, draw, output, target, rows, progress)
         expected = counts.rows - unseen
         if sum(written) != expected or counts.rows + counts.dropped != table.rows:
             raise InvalidInput(
@@ -148,7 +148,7 @@ def _rows_per_symbol(draw: Draw, counts: Counts) -> tuple[list[int], int]:
 
 def _is_by_row(draw: Draw, output: Output) -> bool:
     """Tell whether the engine draws row by row; a function of x needs no draws, keyed or not."""
-    is_random = draw.id is not None and draw.channel.denominator > 1
+    is_random = draw.id is not None and (draw.channel.denominator > 1 or output.cells is not None)
     return bool(output.keep) or output.keep_order or is_random
 
 
@@ -182,22 +182,36 @@ def _write(
 def _write_donors(
     engine: Engine,
     draw: Draw,
-    cells: Column,
+    output: Output,
     target: Target,
     rows: list[int],
     progress: Progress,
-    columns: int | None,
 ) -> list[int]:
     """Draw a cell for each row, then a row of that cell; the row itself plays no further part.
 
-    Where there is a number of columns, each of them is of a row of that cell drawn for it alone.
+    Or, for each column, another row of that cell. By a key both are functions of the row's id.
     """
+    cells: Any = output.cells
     steps = 2 * sum(rows)
+    if draw.id is not None:
+        refuse_many(sum(rows))
+        progress(0, steps)
+        found = target.write_keyed(_donor_plan(draw, cells, draw.id, by_column=output.by_column))
+        progress(steps, steps)
+        return [found.get(cell, 0) for cell in draw.outputs]
+    columns = len(output.names) if output.by_column else None
     drawn = rows_per_output(draw.channel, rows, draw.seed, lambda done: progress(done, steps))
     by_cell = dict(zip(draw.outputs, drawn.tolist(), strict=True))
     target.write_donors(cells, engine.donors(cells, by_cell, draw.seed, columns))
     progress(steps, steps)
     return list(drawn.tolist())
+
+
+def _donor_plan(draw: Draw, cells: Column, identity: str, *, by_column: bool) -> DonorPlan:
+    """Return how rows are drawn by a key; outputs and symbols are cells by their numbers."""
+    alias, bits = lookup_of_cells(draw)
+    key = key_text(draw.subkey or b"")
+    return DonorPlan(cells, alias, bits, key, identity, by_column)
 
 
 def _keyed(engine: Engine, draw: Draw) -> list[int]:
@@ -229,4 +243,5 @@ def _row_plan(draw: Draw, keep: tuple[str, ...], order: str | None) -> RowPlan:
         keep=keep,
         order=order,
         drop_missing=draw.missing == "drop",
+        numbers=symbols,
     )

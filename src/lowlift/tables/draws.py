@@ -22,7 +22,7 @@ from lowlift._joint import Label
 from lowlift._labels import number_of
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import MISSING, Column
-from lowlift.tables.layouts import Layout
+from lowlift.tables.layouts import Layout, lookup
 
 #: Called with what is done and the whole.
 Progress: TypeAlias = Callable[[int, int], object]
@@ -125,6 +125,20 @@ class Draw:
         if len(set(rows)) < len(rows):
             raise InvalidInput("the symbols of a draw must differ; two are the same.")
         return rows
+
+
+def lookup_of_cells(draw: Draw) -> tuple[dict[str, Ints], tuple[int, int]]:
+    """Return the table that draws cells, and its bits: `lookup`, with c for the symbol.
+
+    Symbols and outputs are cells by their numbers.
+    """
+    symbols, columns, bits = lookup(draw.channel, draw.layout)
+    cells = np.array(list(map(number_of, draw.symbols)), np.int64)
+    outputs = np.array(draw.outputs, np.int64)
+    drawn: dict[str, Ints] = {
+        name: outputs[columns[name]] for name in ("first", "other") if name in columns
+    }
+    return {"c": cells[symbols]} | columns | drawn, bits
 
 
 def one_time_key(seed: int | None) -> bytes:

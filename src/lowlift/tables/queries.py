@@ -12,8 +12,6 @@ from lowlift.tables.columns import Column, cells_in
 from lowlift.tables.date_bins import FIRST, LAST, Calendar, DateBins, DateEdges, Days
 from lowlift.tables.dialects import Dialect, Expression, number
 
-#: More rows than a cell can have: the keys of a cell's rows begin at a multiple of it.
-_PER_CELL = 1 << 40
 #: How a value that was written as text is read again.
 _CASTS = {
     "integer": "bigint",
@@ -127,51 +125,6 @@ def cell(column: Column, dialect: Dialect) -> Expression:
     return _cell(cells_in(column), dialect)
 
 
-def key_of(cells: Any, places: Any) -> Any:
-    """Return the keys that `keyed` gives to rows at these places of cells."""
-    return cells * _PER_CELL + places + 1
-
-
-def keyed(cells: Column, table: Expression, dialect: Dialect) -> exp.Select:
-    """Return a key r of each row, of its cell and its number in it, and the columns k0, k1, ..."""
-    inner = exp.select(
-        *(named(name).as_(f"k{k}") for k, name in enumerate(cells.names)),
-        exp.cast(cell(cells, dialect), "bigint").as_("c"),
-        dialect.row_number().as_("o"),
-    ).from_(table.copy())
-    numbered = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[named("c")],
-        order=exp.Order(expressions=[exp.Ordered(this=named("o"), nulls_first=False)]),
-    )
-    key = named("c") * number(_PER_CELL) + numbered
-    columns = (named(f"k{k}") for k in range(len(cells.names)))
-    return exp.select(key.as_("r"), *columns).from_(inner.subquery("v"))
-
-
-def at_keys(
-    shown: Sequence[Expression], given: Expression, key: str, drawn: Expression, *, by_column: bool
-) -> exp.Select:
-    """Return columns of the rows that were drawn, in their order.
-
-    Parameters
-    ----------
-    shown
-        The columns, of "t0"; where each is drawn by itself, the one at place k of "tk".
-    given, key
-        The rows, and the column that tells them apart.
-    drawn
-        The keys r0, or r0, r1, ... for each column, and the order o.
-    """
-    query = exp.select(*shown).from_(exp.alias_(drawn, "d", table=True))
-    for k in range(len(shown) if by_column else 1):
-        query = query.join(
-            exp.alias_(given.copy(), f"t{k}", table=True),
-            on=named(key, f"t{k}").eq(named(f"r{k}", "d")),
-        )
-    return query.order_by(named("o", "d"))
-
-
 def _cell(bins: CellBins, dialect: Dialect) -> Expression:
     if bins.known:
         return named(bins.known)
@@ -209,6 +162,7 @@ def _condition(
         value = exp.cast(value, _CASTS[kind])
     if kind in {"text", "uuid"}:
         value = dialect.text(named(name))
+        value = exp.Lower(this=value) if kind == "uuid" else value  # a text in some warehouses
     if not split.is_category:
         return exp.LTE(this=value, expression=_constant(split.most, kind))
     listed = [_constant(v, kind) for v in split.values if v is not None]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy.typing as npt
 from sqlglot import exp
 
+from lowlift._arrays import Ints
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DIGITS, Dialect, DrawingDialect, Expression, number
 from lowlift.tables.queries import bound, named, symbol
@@ -36,6 +37,13 @@ class RowPlan:
     order: str | None = None
     #: Whether rows with a missing symbol leave.
     drop_missing: bool = False
+    #: The symbol of each row of the alias table, by its number; ascending.
+    numbers: Ints | None = field(default=None, repr=False)
+
+    @property
+    def places(self) -> list[str]:
+        """The columns of the symbols' texts: c0, c1, ..."""
+        return [f"c{k}" for k in range(len(self.columns))]
 
     def symbols(self, table: Expression, dialect: Dialect) -> exp.Select:
         """Return what a row is drawn by: its symbols c0, ..., what is kept, its id as text in t."""
@@ -55,7 +63,7 @@ class RowPlan:
         table and the d that follow choose between the slot's two outputs, so that k + d <= 60.
         The key is a bound value, or a subquery where plans show bound values; `null` is bound.
         """
-        places = [f"c{k}" for k in range(len(self.columns))]
+        places = self.places
         kept = [f"k{k}" for k in range(len(self.keep))]
         numbered = ["o"] if self.order == "kept" else []
         values = self.symbols(table, dialect)
@@ -69,8 +77,7 @@ class RowPlan:
         carried = (*places, *kept, *numbered)
         digests = exp.select(*map(named, carried), dialect.digest(message).as_("h"))
         digests = digests.from_(values.subquery("v"))
-        if self.drop_missing:
-            digests = digests.where(*(exp.Not(this=named(c).is_(exp.null())) for c in places))
+        digests = self._remaining(digests)
         uniform = exp.select(*map(named, carried), dialect.hex_number(_digits(1, DIGITS)).as_("u"))
         if self.order == "shuffled":
             uniform = uniform.select(dialect.text(_digits(DIGITS + 1, 32)).as_("o"))
@@ -79,6 +86,33 @@ class RowPlan:
         is_layout = "low" in self.alias
         given = uniform, places, carried, alias, self.bits, dialect
         return _joined_to_alias(*given, is_layout=is_layout)
+
+    def _remaining(self, query: exp.Select) -> exp.Select:
+        """Leave out rows with a missing symbol where they leave."""
+        if not self.drop_missing:
+            return query
+        return query.where(*(exp.Not(this=named(c).is_(exp.null())) for c in self.places))
+
+    def numbered(self, table: Expression, symbols: Expression, dialect: Dialect) -> exp.Select:
+        """Return what a row is drawn by: the number of its symbol, -1 for none, and its id as text.
+
+        The columns of `symbols` are c0, c1, ..., and x, the number; `null` is bound.
+        """
+        values = self._remaining(
+            exp.select(*map(named, [*self.places, "t"])).from_(
+                self.symbols(table, dialect).subquery("v")
+            )
+        )
+        known = exp.Coalesce(this=named("x", "a"), expressions=[number(-1)])
+        return (
+            exp.select(exp.cast(known, "int").as_("x"), named("t", "u"))
+            .from_(values.subquery("u"))
+            .join(
+                exp.alias_(symbols.copy(), "a", table=True),
+                on=exp.and_(*_same_symbol(self.places, dialect)),
+                join_type="left",
+            )
+        )
 
 
 def _digits(start: int, length: int) -> Expression:
@@ -108,11 +142,7 @@ def _joined_to_alias(
     else:
         output = exp.case().when(is_first, named("first", "a")).else_(named("other", "a"))
         within = []
-    null = dialect.text(bound("null"))
-    matches = [
-        exp.Coalesce(this=named(place, "u"), expressions=[null.copy()]).eq(named(place, "a"))
-        for place in symbols
-    ]
+    matches = _same_symbol(symbols, dialect)
     # A left join: a symbol that the channel does not know must be found, not lost.
     return (
         exp.select(
@@ -126,6 +156,15 @@ def _joined_to_alias(
             join_type="left",
         )
     )
+
+
+def _same_symbol(places: Sequence[str], dialect: Dialect) -> list[Expression]:
+    """Return the conditions under which row u has the symbol that table a lists."""
+    null = dialect.text(bound("null"))
+    return [
+        exp.Coalesce(this=named(place, "u"), expressions=[null.copy()]).eq(named(place, "a"))
+        for place in places
+    ]
 
 
 def _shifted(value: Expression, bits: int) -> Expression:

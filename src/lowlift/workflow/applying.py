@@ -23,6 +23,12 @@ from lowlift.workflow.keys import check_key, subkey_of
 from lowlift.workflow.recording import Recording, recorded
 from lowlift.workflow.transaction import Content, commit, drafts
 
+KEPT_WITH_ROWS = (
+    "rows must be published without kept columns: such a column stays with its row, whose values "
+    "are published elsewhere, so that both together would tell more than the bound allows. Name it "
+    "among the released columns instead."
+)
+
 
 @dataclass(frozen=True)
 class Options:
@@ -133,7 +139,7 @@ def apply(
     encoded = published(release)
     with open_table(source, engine) as table:
         # Before anything is written: a warning may be made an error.
-        for line in formulas_in(table, encoded, target):
+        for line in formulas_in(table, encoded, target, options.id):
             warnings.warn(line, LowliftWarning, stacklevel=2)
         with (
             drawn(table, encoded, target, options, progress=progress) as (written, receipt),
@@ -143,19 +149,25 @@ def apply(
     return receipt
 
 
-def formulas_in(table: Table, encoded: Encoded, target: str) -> tuple[str, ...]:
-    """Return a warning for published texts that a spreadsheet would run; rows are looked at."""
+def formulas_in(
+    table: Table, encoded: Encoded, target: str, identity: str | None = None
+) -> tuple[str, ...]:
+    """Return a warning for published texts that a spreadsheet would run.
+
+    Rows are looked at; the column of ids by which they will be drawn is held with them.
+    """
     cells = encoded.origin.cells
     if cells is None:
         return formula_warnings(encoded.columns, target)
     table.check_columns([cells])
-    _hold_rows(table, encoded)
+    _hold_rows(table, encoded, identity)
     return row_warnings(table, cells.names, target)
 
 
-def _hold_rows(table: Table, encoded: Encoded) -> None:
+def _hold_rows(table: Table, encoded: Encoded, identity: str | None) -> None:
     columns = (*encoded.origin.sensitive, *encoded.origin.released)
-    table.hold(name for column in columns for name in column.names)
+    names = [name for column in columns for name in column.names]
+    table.hold([*names, *filter(None, [identity])])
 
 
 def apply_to_frame(
@@ -276,8 +288,8 @@ def _checked(
         outside.append("whether the bound holds on this table: S is not in it")
     if origin.cells is not None:
         _refuse_by_row(options)
-        _hold_rows(table, encoded)
-    options.hold(table, (column.name for column in used))
+        _hold_rows(table, encoded, options.id)
+    options.hold(table, (name for column in used for name in column.names))
     if counts is None:
         counts = table.count(used)
     # Rows that are read again must be the ones that were counted.
@@ -309,16 +321,11 @@ def _in_widths(table: Table, encoded: Encoded) -> tuple[OutputColumn, ...]:
 
 def _refuse_by_row(options: Options) -> None:
     if options.keep:
+        raise InvalidInput(KEPT_WITH_ROWS)
+    if options.keep_order:
         raise InvalidInput(
-            "rows must be published without kept columns: such a column stays with its row, whose "
-            "values are published elsewhere, so that both together would tell more than the bound "
-            "allows. Name it among the released columns instead."
-        )
-    if options.is_by_row:
-        raise InvalidInput(
-            "rows must be drawn without a key and in any order: they are whole rows of a cell, "
-            "drawn by fresh randomness, and no row keeps its place. Leave the key and the order "
-            "out, or declare bins instead of cells."
+            "rows must be published in any order: each is another row of a cell, and no row keeps "
+            "its place. Leave the order out, or declare bins instead of cells."
         )
 
 

@@ -51,7 +51,11 @@ def continued(before: Encoded, new: Encoded) -> tuple[Release, Audit]:
     """
     for each in (before, new):
         if each.origin.cells is not None:
-            raise InvalidInput("rows drawn inside cells have no key, so that no draw continues.")
+            raise InvalidInput(
+                "a release of rows does not continue another: its cells are learnt anew from each "
+                "table. Apply the earlier release to this table by the same key, or publish it as "
+                "a further release."
+            )
     if before.origin.released != new.origin.released:
         raise InvalidInput(
             "a release continues one of the same columns and bins; this one has others. Publish "

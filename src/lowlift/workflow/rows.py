@@ -108,14 +108,17 @@ def design_table(
 ) -> tuple[Design, Counts]:
     """Do the same with an open table; return the counts too, with missing values as values.
 
-    `options` say how it will be published: rows go without a key, kept columns and a kept order.
+    `options` say how it will be published: rows go without kept columns and a kept order, and by a
+    key only where they are asked for.
     """
     options = options or Options()
     check_choice(method.mechanism, "mechanism", MECHANISMS)
     if method.encoding is not None:
         check_choice(method.encoding, "encoding", (*ENCODINGS, *OF_CELLS))
     given, asked = asked, with_classes(table, asked)
-    rows = _asked_rows(table, asked, method)
+    if asked.cells is not None:
+        options.hold(table, (*asked.sensitive, *(asked.released or table.kinds)))
+    rows = _asked_rows(table, asked, method, options.id)
     may_be_rows = _is_plain(asked, criterion, method) and not options.is_by_row
     if rows is None and may_be_rows and (why := _reason(table, asked)):
         rows = _Rows(replace(asked, cells="auto"), why)
@@ -150,7 +153,7 @@ def design_table(
     return replace(made, warnings=warnings, notes=notes), counts
 
 
-def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:
+def _asked_rows(table: Table, asked: Schema, method: Method, identity: str | None) -> _Rows | None:
     """Return the schema that asks for rows, with its columns; None for another schema."""
     if asked.cells is None:
         return None
@@ -163,6 +166,8 @@ def _asked_rows(table: Table, asked: Schema, method: Method) -> _Rows | None:
     if asked.released:
         return _Rows(asked, "asked for")
     found = flagged(table, asked.sensitive)
+    if identity is not None:
+        found = tuple(column for column in found if column.name != identity)
     released = tuple(column.name for column in found if not column.is_withheld)
     left_out = tuple((column.name, column.remarks) for column in found if column.is_withheld)
     if not found:

@@ -14,16 +14,21 @@ from sqlglot import exp
 
 from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput, MissingExtra
-from lowlift.tables import queries
+from lowlift.tables import queries, row_keys
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Dialect, Expression
+from lowlift.tables.donor_plans import DonorPlan
 from lowlift.tables.draws import places
+from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan, by_output
 from lowlift.tables.sources import DatabaseFile, Files, Frame, PostgresTable, Source
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 #: What is bound to a query, by name.
 Values: TypeAlias = Mapping[str, Any]
+
+#: Ids that span at most this many numbers, and this many times their own, are counted as bits.
+_WIDEST, _SPARSEST = 1 << 28, 64
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,20 @@ class Engine:
         rows, present, different = self.fetch(queries.id_faults(column, self.table))[0]
         return int(rows), int(present), int(different)
 
+    def near_ids(self, column: str) -> tuple[int, int, int, int] | None:
+        """Return rows, rows with an id, the smallest and the largest id, if one bit each is less.
+
+        None for ids that are no whole numbers, or far from each other.
+        """
+        if self.kinds[column] != "integer":
+            return None
+        value = named(column)
+        asked = (exp.Count(this=value), exp.Min(this=value.copy()), exp.Max(this=value.copy()))
+        rows, present, low, high = self.fetch(queries.rows(self.table).select(*asked))[0]
+        if not present or high - low >= min(_WIDEST, _SPARSEST * rows):
+            return None
+        return int(rows), int(present), int(low), int(high)
+
     def quantiles(self, column: str, parts: int) -> list[Any]:
         """Return the numbers that cut a column's values into so many parts."""
         kind = self.kinds[column]
@@ -161,10 +180,20 @@ class Engine:
         found = self.fetch(queries.count([cells], self.table, self.dialect, max(counts) + 1))
         sizes = {int(cell): int(rows) for cell, rows in found}
         wanted, place = places(sizes, counts, seed, columns)
-        return np.asarray(queries.key_of(wanted if columns is None else wanted[:, None], place))
+        return np.asarray(row_keys.key_of(wanted if columns is None else wanted[:, None], place))
 
-    def rows_at(self, cells: Column, keys: Ints) -> Spool:
-        """Write the columns of cells of the rows with these keys to a private file, in order."""
+    def keyed_donors(self, plan: DonorPlan) -> tuple[dict[int, int], Ints]:
+        """Return how many rows each cell gets by a key, and the keys of the rows drawn, in order.
+
+        The keys are as those of `donors`; what writes the rows is told the id column.
+        """
+        raise NotImplementedError
+
+    def rows_at(self, cells: Column, keys: Ints, ids: str | None = None) -> Spool:
+        """Write the columns of cells of the rows with these keys to a private file, in order.
+
+        The keys are those of `donors`, or with the id column those of `keyed_donors`.
+        """
         raise NotImplementedError
 
     def check_unchanged(self) -> None:

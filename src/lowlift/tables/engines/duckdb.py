@@ -19,8 +19,11 @@ from lowlift.errors import InvalidInput
 from lowlift.tables import queries
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, Expression, call, number, table_named
+from lowlift.tables.donor_plans import DonorPlan
 from lowlift.tables.draws import donors
 from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
+from lowlift.tables.engines.keyed_draws import tallied
+from lowlift.tables.engines.keyed_rows import donors_by_key
 from lowlift.tables.engines.numbered_cells import NumbersCells, is_free, numbered_rows
 from lowlift.tables.engines.sandbox import Sandbox, said
 from lowlift.tables.engines.scans import (
@@ -37,9 +40,6 @@ from lowlift.tables.outputs import INTEGER_TYPES
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan, in_order
 from lowlift.tables.sources import DatabaseFile, Files, Frame, refuse_repeated
-
-#: Ids that span at most this many numbers, and this many times their own, are counted as bits.
-_WIDEST, _SPARSEST = 1 << 28, 64
 
 
 def _frame_names(frame: Any) -> list[str]:
@@ -227,20 +227,20 @@ class DuckDB(NumbersCells, Engine):
         """Lend the query that draws the rows of a plan, and what to bind to it."""
         return drawing(self.sandbox, self.table, plan)
 
+    def tally(self, plan: RowPlan) -> Rows:
+        """Draw the rows of a plan and count each output; None for rows that must leave."""
+        return tallied(self.sandbox, self.table, plan)
+
     def ids(self, column: str) -> tuple[int, int, int]:
         """Count the rows, the rows with an id, and the different ids."""
-        if self.kinds[column] == "integer":
-            value = named(column)
-            ends = queries.rows(self.table).select(
-                exp.Count(this=value), exp.Min(this=value.copy()), exp.Max(this=value.copy())
-            )
-            rows, present, low, high = self.fetch(ends)[0]
-            if present and high - low < min(_WIDEST, _SPARSEST * rows):
-                # One bit per possible id: six times as fast as a set of the ids.
-                bits = call("bitstring_agg", value.copy(), number(low), number(high))
-                query = exp.select(call("bit_count", bits)).from_(self.table.copy())
-                return rows, present, self.fetch(query)[0][0]
-        return super().ids(column)
+        near = self.near_ids(column)
+        if near is None:
+            return super().ids(column)
+        rows, present, low, high = near
+        # One bit per possible id: six times as fast as a set of the ids.
+        bits = call("bitstring_agg", named(column), number(low), number(high))
+        query = exp.select(call("bit_count", bits)).from_(self.table.copy())
+        return rows, present, self.fetch(query)[0][0]
 
     def hold(self, columns: Sequence[str]) -> None:
         """Copy these columns, their types and the order of the rows to a table of our own.
@@ -284,7 +284,23 @@ class DuckDB(NumbersCells, Engine):
         of[rows] = found
         return donors(of, counts, seed, columns)
 
-    def rows_at(self, cells: Column, keys: Ints) -> Spool:
+    def keyed_donors(self, plan: DonorPlan) -> tuple[dict[int, int], Ints]:
+        """Return how many rows each cell gets by a key, and the numbers of the rows drawn."""
+        rows, cells = self.cells_of_rows(plan.cells)
+        numbers, (stored, row) = "numbers_of_rows", numbered_rows(self.table, self.kinds)
+        self.sandbox.register(numbers, {"r": rows, "c": cells})
+        given = (
+            exp.select(named("c", "n"), named("r", "n"))
+            .select(exp.cast(named(plan.id, "h"), "text").as_("t", quoted=True))
+            .from_(exp.alias_(stored, "h", table=True))
+            .join(
+                exp.alias_(table_named(numbers), "n", table=True),
+                on=named(row, "h").eq(named("r", "n")),
+            )
+        )
+        return donors_by_key(self.sandbox, given.subquery("g"), plan)
+
+    def rows_at(self, cells: Column, keys: Ints, ids: str | None = None) -> Spool:  # noqa: ARG002 (others read ids)
         """Write the columns of cells of the rows with these numbers to a private file, in order."""
         table, row = numbered_rows(self.table, self.kinds)
         return spool_keys(self.sandbox, table, row, cells.names, keys, self.sandbox.folder)

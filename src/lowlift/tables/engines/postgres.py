@@ -19,16 +19,19 @@ from sqlglot import exp
 
 from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput
-from lowlift.tables import queries
+from lowlift.tables import row_keys
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, POSTGRES, Expression, call, table_named
+from lowlift.tables.donor_plans import DonorPlan
 from lowlift.tables.engines import Engine, Rows, Spool, Values, refuse_ids
+from lowlift.tables.engines.keyed_draws import tallied
+from lowlift.tables.engines.keyed_rows import donors_by_key
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.engines.sandbox import Sandbox
 from lowlift.tables.engines.scans import read_csv
-from lowlift.tables.engines.spooling import drawing, spool_keys, spool_rows
-from lowlift.tables.queries import id_faults
-from lowlift.tables.row_plans import RowPlan, by_output
+from lowlift.tables.engines.spooling import spool_keys, spool_rows
+from lowlift.tables.queries import id_faults, named
+from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import PostgresTable
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -272,7 +275,28 @@ class Postgres(Engine):
         types = [self._types[name] for name in plan.keep]
         return spool_drawn(self.session, self.table, plan, types, self.folder())
 
-    def rows_at(self, cells: Column, keys: Ints) -> Spool:
+    def keyed_donors(self, plan: DonorPlan) -> tuple[dict[int, int], Ints]:
+        """Return how many rows each cell gets by a key, and the keys of the rows drawn.
+
+        The key must not reach the server, so cells and ids come to this process. A row is numbered
+        by the place of its id among all of them, which the server knows too.
+        """
+        sandbox = Sandbox([], self.session.about)
+        try:
+            place = sandbox.folder / "rows.csv"
+            with place.open("wb") as file:
+                self.session.copy_out(plan.given(self.table, POSTGRES), file)
+            scan = read_csv([str(place)], ",", {"c": "BIGINT", "t": "VARCHAR"})
+            numbered = row_keys.numbered_by(named("t")).as_("r", quoted=True)
+            sent = DUCKDB.sql(exp.select("*", numbered).from_(scan))
+            sandbox.run(f"CREATE TEMP TABLE sent AS {sent}")
+            place.unlink()
+            refuse_ids(*sandbox.run(id_faults("t", exp.to_table("sent")))[0])
+            return donors_by_key(sandbox, exp.to_table("sent"), plan)
+        finally:
+            sandbox.close()
+
+    def rows_at(self, cells: Column, keys: Ints, ids: str | None = None) -> Spool:
         """Write the columns of cells of the rows with these keys to a private file, in order.
 
         A transaction that only reads cannot make a table of keys, so all rows come to a private
@@ -282,7 +306,7 @@ class Postgres(Engine):
         try:
             place = sandbox.folder / "rows.csv"
             with place.open("wb") as file:
-                self.session.copy_out(queries.keyed(cells, self.table, POSTGRES), file)
+                self.session.copy_out(row_keys.keyed(cells, self.table, POSTGRES, ids), file)
             names = [f"k{k}" for k in range(len(cells.names))]
             types = [self._types[name] for name in cells.names]
             read = {"r": "BIGINT", **dict(zip(names, types, strict=True))}
@@ -296,11 +320,8 @@ class Postgres(Engine):
 
     def tally(self, plan: RowPlan) -> Rows:
         """Draw the rows of a plan and count each output."""
-        with (
-            _drawn_here(self.session, self.table, plan, ()) as (sandbox, table, local),
-            drawing(sandbox, table, local) as (query, values),
-        ):
-            return sandbox.run(by_output(query), values)
+        with _drawn_here(self.session, self.table, plan, ()) as (sandbox, table, local):
+            return tallied(sandbox, table, local)
 
     def folder(self) -> Path:
         """Return a private folder that is removed on close."""
@@ -337,7 +358,8 @@ def _drawn_here(
         with place.open("wb") as file:
             session.copy_out(query, file)
         scan = DUCKDB.sql(exp.select("*").from_(read_csv([str(place)], ",", read)))
-        sandbox.run(f"CREATE TEMP VIEW sent AS {scan}")
+        sandbox.run(f"CREATE TEMP TABLE sent AS {scan}")
+        place.unlink()
         sent = exp.to_table("sent")
         if plan.id is not None:
             refuse_ids(*sandbox.run(id_faults("t", sent))[0])

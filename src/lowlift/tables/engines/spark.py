@@ -27,7 +27,8 @@ from sqlglot import exp
 from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import Column
-from lowlift.tables.dialects import SPARK, Expression, call, table_named
+from lowlift.tables.dialects import SPARK, Expression, call, number, table_named
+from lowlift.tables.donor_plans import DonorPlan
 from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
 from lowlift.tables.engines.private import PrivateFolder
 from lowlift.tables.queries import named
@@ -208,6 +209,25 @@ class Spark(Engine):
         with refusing(self.description):
             return int(str(plan.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
+    def ids(self, column: str) -> tuple[int, int, int]:
+        """Count the rows, the rows with an id, and the different ids.
+
+        By bits, each task keeps a bitmap for every 32,768 numbers, and sends those alone.
+        """
+        near = self.near_ids(column)
+        if near is None:
+            return super().ids(column)
+        rows, present, low, _high = near
+        value = exp.cast(named(column), "bigint") - number(low - 1)
+        values = exp.select(value.as_("v")).from_(self.table.copy())
+        values = values.where(exp.Not(this=named(column).is_(exp.null())))
+        place = call("bitmap_bit_position", named("v"))
+        bits = call("bitmap_count", call("bitmap_construct_agg", place)).as_("n")
+        bucket = call("bitmap_bucket_number", named("v"))
+        buckets = exp.select(bits).from_(values.subquery("w")).group_by(bucket)
+        query = exp.select(exp.Sum(this=named("n"))).from_(buckets.subquery("b"))
+        return rows, present, int(self.fetch(query)[0][0])
+
     @contextmanager
     def lookup(self, columns: Mapping[str, npt.NDArray[Any]]) -> Iterator[exp.Table]:
         """Lend a small table to queries; each executor gets all of it."""
@@ -253,13 +273,13 @@ class Spark(Engine):
             ".csv or to table:NAME only. Choose such an output."
         )
 
-    def rows_at(self, cells: Column, keys: Ints) -> Spool:
+    def keyed_donors(self, plan: DonorPlan) -> tuple[dict[int, int], Ints]:
         """Refuse: rows that Spark draws stay in Spark."""
-        raise InvalidInput(
-            f"rows that Spark draws must stay in Spark; {len(keys):,} of {len(cells.names)} "
-            "columns would leave it. Write to a folder ending in .parquet or .csv or to "
-            "table:NAME, and load that into the database."
-        )
+        raise _leaving(f"those of {len(plan.cells.names)}")
+
+    def rows_at(self, cells: Column, keys: Ints, ids: str | None = None) -> Spool:  # noqa: ARG002 (others read ids)
+        """Refuse: rows that Spark draws stay in Spark."""
+        raise _leaving(f"{len(keys):,} of {len(cells.names)}")
 
     def sha256(self) -> str | None:
         """Return the digest of local input files; None of a table of the catalog or a frame."""
@@ -274,6 +294,13 @@ class Spark(Engine):
         for name in self._views:
             self.session.catalog.dropTempView(name)
         release(self._held)
+
+
+def _leaving(rows: str) -> InvalidInput:
+    return InvalidInput(
+        f"rows that Spark draws must stay in Spark; {rows} columns would leave it. Write to a "
+        "folder ending in .parquet or .csv or to table:NAME, and load that into the database."
+    )
 
 
 def kinds_of(frame: DataFrame) -> dict[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from sqlglot import exp
 
 from lowlift._arrays import Ints
-from lowlift.tables import queries
+from lowlift.tables import row_keys
 from lowlift.tables.dialects import DUCKDB, Expression, table_named
 from lowlift.tables.engines import Spool, Values
 from lowlift.tables.engines.sandbox import Sandbox
@@ -77,7 +77,7 @@ def spool_keys(
     target = DUCKDB.sql(exp.Literal.string(str(place)))
     by_column = keys.ndim > 1
     try:
-        rows = queries.at_keys(shown, table, key, table_named(drawn), by_column=by_column)
+        rows = row_keys.at_keys(shown, table, key, table_named(drawn), by_column=by_column)
         sandbox.run(f"COPY ({DUCKDB.sql(rows)}) TO {target} (FORMAT parquet)")
     finally:
         sandbox.connection.unregister(drawn)

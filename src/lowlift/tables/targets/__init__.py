@@ -13,6 +13,7 @@ from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput, MissingExtra
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Dialect, Expression
+from lowlift.tables.donor_plans import DonorPlan
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, Rows, Values
 from lowlift.tables.outputs import Output, OutputColumn
@@ -33,8 +34,14 @@ class Target(Protocol):
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
 
-    def write_donors(self, cells: Column, keys: Ints) -> None:
-        """Write the columns of cells of the rows that `Engine.donors` drew, in this order."""
+    def write_donors(self, cells: Column, keys: Ints, ids: str | None = None) -> None:
+        """Write the columns of cells of the rows that `Engine.donors` drew, in this order.
+
+        With the id column those of `Engine.keyed_donors`.
+        """
+
+    def write_keyed(self, plan: DonorPlan) -> Mapping[int, int]:
+        """Write the rows that a key draws and return how many each cell has."""
 
     def written(self) -> AbstractContextManager[Engine]:
         """Lend what was written and not yet committed as a table to read."""
@@ -47,6 +54,22 @@ class Target(Protocol):
 
     def discard(self) -> None:
         """Remove what has no name of its own, and what was replaced; close."""
+
+
+class KeyedRows:
+    """A target that asks its engine which rows a key draws (see `Target`)."""
+
+    engine: Engine
+
+    def write_donors(self, cells: Column, keys: Ints, ids: str | None = None) -> None:
+        """Write the columns of the rows that were drawn, in this order."""
+        raise NotImplementedError
+
+    def write_keyed(self, plan: DonorPlan) -> Mapping[int, int]:
+        """Write the rows that a key draws and return how many each cell has."""
+        counts, keys = self.engine.keyed_donors(plan)
+        self.write_donors(plan.cells, keys, plan.id)
+        return counts
 
 
 class Written(Engine):

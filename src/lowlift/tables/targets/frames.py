@@ -28,7 +28,7 @@ from lowlift.tables.outputs import Output, OutputColumn
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame
-from lowlift.tables.targets import Target
+from lowlift.tables.targets import KeyedRows, Target
 from lowlift.tables.targets.loading import Writer, enum, published
 
 #: Frames whose rows stay where they are: what is kept is taken from them.
@@ -91,7 +91,7 @@ class _FrameTarget:
         self._made = None
 
 
-class _FromFrame(_FrameTarget):
+class _FromFrame(KeyedRows, _FrameTarget):
     """pandas, polars or Arrow: the engine says which output each row has, and of which row."""
 
     def __init__(self, output: Output, engine: DuckDB, source: Frame) -> None:
@@ -114,7 +114,7 @@ class _FromFrame(_FrameTarget):
         counts: list[int] = np.bincount(codes, minlength=outputs).tolist()
         return counts
 
-    def write_donors(self, cells: Column, keys: Ints) -> None:
+    def write_donors(self, cells: Column, keys: Ints, ids: str | None = None) -> None:  # noqa: ARG002 (others read ids)
         """Take the columns of these rows of the frame, in this order."""
         found: dict[str, Any] = {}
         for k, name in enumerate(cells.names):

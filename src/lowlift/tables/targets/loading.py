@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sqlglot import exp
 
 from lowlift._arrays import Ints
@@ -17,6 +19,7 @@ from lowlift.tables.engines.scans import read_parquet, with_types
 from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan, by_output
+from lowlift.tables.targets import KeyedRows
 
 _ROWS, _OUTPUTS = table_named("rows"), table_named("outputs")
 #: Each part of a Parquet file lists the names of an ENUM, so that more of them make it larger.
@@ -25,7 +28,7 @@ _MOST_NAMES = 1000
 _TYPES = {1: "utinyint", 2: "usmallint", 4: "uinteger"}
 
 
-class Writer:
+class Writer(KeyedRows):
     """A target that DuckDB writes: the rows come to a sandbox, which stores them (see `Target`)."""
 
     output: Output
@@ -46,10 +49,14 @@ class Writer:
         """Write each output as often as counted, in random order."""
         codes = started(lambda: shuffled_codes(counts, seed), "lowlift shuffle")
         sandbox = self._open([])
-        sandbox.register("rows", {"y": codes.result()})
+        self._load_codes(sandbox, codes.result())
         self.drawn = counts
         self._store(sandbox)
         progress(sum(counts), sum(counts))
+
+    def _load_codes(self, sandbox: Sandbox, codes: npt.NDArray[Any]) -> None:
+        """Let the sandbox read the output of each row."""
+        sandbox.register("rows", {"y": codes})
 
     def write_rows(self, plan: RowPlan) -> Sequence[int]:
         """Write the rows of a plan and return how many each output has."""
@@ -62,9 +69,9 @@ class Writer:
             spool.path.unlink()
         return self.drawn
 
-    def write_donors(self, cells: Column, keys: Ints) -> None:
+    def write_donors(self, cells: Column, keys: Ints, ids: str | None = None) -> None:
         """Write the columns of the rows that were drawn, in this order."""
-        spool = self.engine.rows_at(cells, keys)
+        spool = self.engine.rows_at(cells, keys, ids)
         try:
             sandbox = self._open([spool.path])
             load_rows(sandbox, spool)
@@ -110,10 +117,7 @@ def published(
     several times as fast.
     """
     if output.cells is not None:
-        columns = [
-            named(f"k{k}", "r").as_(name, quoted=True) for k, name in enumerate(output.names)
-        ]
-        return exp.select(*columns).from_(exp.alias_(_ROWS.copy(), "r", table=True))
+        return loaded(output, "k")
     lists: list[Expression] = []
     values = {}
     for k, column in enumerate(output.columns):
@@ -146,6 +150,14 @@ def published(
         return query.join(outputs, join_type="cross")
     number_of = named(f"v{len(output.columns)}", "o")
     return query.join(outputs, on=named("y", "r").eq(number_of), join_type="left")
+
+
+def loaded(output: Output, letter: str) -> exp.Select:
+    """Return the query of loaded rows that have the published columns: as k0, k1, ... say."""
+    columns = enumerate(output.names)
+    return exp.select(
+        *(named(f"{letter}{k}", "r").as_(name, quoted=True) for k, name in columns)
+    ).from_(exp.alias_(_ROWS.copy(), "r", table=True))
 
 
 def _enum_of(texts: Sequence[str | None]) -> str | None:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lowlift._arrays import Ints
 from lowlift.errors import InvalidInput
-from lowlift.tables import queries
+from lowlift.tables import row_keys
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import DUCKDB, POSTGRES, table_named
 from lowlift.tables.draws import Progress, shuffled_codes
@@ -24,7 +24,7 @@ from lowlift.tables.outputs import Output
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import PostgresTable
-from lowlift.tables.targets import Written, published_columns, values_by_output
+from lowlift.tables.targets import KeyedRows, Written, published_columns, values_by_output
 from lowlift.tables.targets.loading import load_rows, load_spool, published
 
 _CHUNK = 1 << 16
@@ -52,7 +52,7 @@ _TYPES = {
 Loaded = TypeVar("Loaded")
 
 
-class PostgresTarget:
+class PostgresTarget(KeyedRows):
     """A table in PostgreSQL (see `Target`)."""
 
     def __init__(self, output: Output, place: PostgresTable, engine: Engine) -> None:
@@ -173,15 +173,15 @@ class PostgresTarget:
         self._drop()
         self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {text}", places)
 
-    def write_donors(self, cells: Column, keys: Ints) -> None:
+    def write_donors(self, cells: Column, keys: Ints, ids: str | None = None) -> None:
         """Write the columns of the rows that were drawn, in this order.
 
         In the input's database the rows stay on the server, which is sent the keys of those drawn.
         """
         if self.home is None:
-            self._load(self.engine.rows_at(cells, keys), load_rows)
+            self._load(self.engine.rows_at(cells, keys, ids), load_rows)
             return
-        given = POSTGRES.sql(queries.keyed(cells, self.home.table, POSTGRES))
+        given = POSTGRES.sql(row_keys.keyed(cells, self.home.table, POSTGRES, ids))
         self.session.execute(f"CREATE TEMPORARY TABLE given ON COMMIT DROP AS {given}")
         drawn = np.column_stack(list(keys_by_name(keys).values()))
         columns = [f"r{k} bigint" for k in range(drawn.shape[1] - 1)]
@@ -195,7 +195,7 @@ class PostgresTarget:
             for k, name in enumerate(cells.names)
         ]
         tables = exp.to_table("given"), "r", exp.to_table("drawn")
-        query = queries.at_keys(shown, *tables, by_column=by_column)
+        query = row_keys.at_keys(shown, *tables, by_column=by_column)
         self._drop()
         self.session.execute(f"CREATE TABLE {POSTGRES.sql(self.table)} AS {POSTGRES.sql(query)}")
 

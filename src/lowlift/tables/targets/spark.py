@@ -1,6 +1,6 @@
 """A folder or a table that Spark writes under a temporary name, renamed when it is whole."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -9,9 +9,10 @@ from pyspark.storagelevel import StorageLevel
 from sqlglot import exp
 
 from lowlift._arrays import Ints
-from lowlift.tables import queries
+from lowlift.tables import row_keys
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import SPARK, Expression, call, number
+from lowlift.tables.donor_plans import DonorPlan, empty_cells
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, digest_of_files
 from lowlift.tables.engines.spark import Spark, kinds_of, local_files, refusing
@@ -80,7 +81,43 @@ class SparkTarget:
                 drawn.unpersist()
         return counts
 
-    def write_donors(self, cells: Column, keys: Ints) -> None:
+    def write_keyed(self, plan: DonorPlan) -> Mapping[int, int]:
+        """Write the rows that a key draws and return how many each cell has.
+
+        All of it stays in Spark. The key is the one row of a table, as for `Spark.drawing`.
+        """
+        engine, names = self.engine, plan.cells.names
+        columns = [f"k{k}" for k in range(len(names))]
+        shown = [named(name).as_(k, quoted=True) for k, name in zip(columns, names, strict=True)]
+        key = {"key": np.array([plan.key], object)}
+        with refusing(self.about), engine.lookup(plan.alias) as alias, engine.lookup(key) as table:
+            given = plan.given(engine.table, SPARK, shown).subquery("g")
+            one = exp.select(named("key")).from_(table).subquery()
+            # Drawn once: what is counted here is what is written below.
+            drawn = engine.query(plan.drawn(given, alias, SPARK, one, columns))
+            drawn = drawn.persist(StorageLevel.DISK_ONLY)
+            try:
+                view = engine.view(drawn)
+                counts, sizes = self._cells_in(view, "y"), self._cells_in(view, "c")
+                empty_cells(counts, sizes)
+                known = exp.Not(this=named("y", "p").is_(exp.null()))
+                columns_of = [
+                    self._shown(named(column, plan.source_of(k)), name)
+                    for k, (column, name) in enumerate(zip(columns, names, strict=True))
+                ]
+                parts = plan.placed(view).subquery(), plan.ranked(view).subquery()
+                self.place.write(engine.query(plan.published(*parts, columns_of).where(known)))
+            finally:
+                drawn.unpersist()
+        return counts
+
+    def _cells_in(self, drawn: Expression, name: str) -> dict[int, int]:
+        """Count the rows of each cell in a column."""
+        tally = exp.select(named(name), exp.Count(this=exp.Star())).from_(drawn.copy())
+        rows = self.engine.query(tally.group_by(named(name))).collect()
+        return {int(cell): int(number) for cell, number in rows if cell is not None}
+
+    def write_donors(self, cells: Column, keys: Ints, ids: str | None = None) -> None:  # noqa: ARG002 (others read ids)
         """Write the columns of the rows that were drawn, in this order.
 
         The engine holds the rows, so that a number of a row in its cell means the same row
@@ -88,7 +125,7 @@ class SparkTarget:
         """
         by_column = keys.ndim > 1
         with refusing(self.about):
-            given = self.engine.query(queries.keyed(cells, self.engine.table, SPARK))
+            given = self.engine.query(row_keys.keyed(cells, self.engine.table, SPARK))
             given = given.persist(StorageLevel.DISK_ONLY)
             try:
                 drawn = self.engine.view(self._sent(keys))
@@ -97,7 +134,7 @@ class SparkTarget:
                     for k, name in enumerate(cells.names)
                 ]
                 tables = self.engine.view(given), "r", drawn
-                query = queries.at_keys(shown, *tables, by_column=by_column)
+                query = row_keys.at_keys(shown, *tables, by_column=by_column)
                 self.place.write(self.engine.query(query))
             finally:
                 given.unpersist()
