@@ -11,7 +11,7 @@ help:
 	@echo "make paper       recompute the paper's figures into reproduction/ (QUICK=--quick: the short form)"
 	@echo "make docs        build the documentation into build/docs, offline; a warning is an error"
 	@echo "make test        run the tests of the library, the engines, the CLI and the web app"
-	@echo "make test-all    run the long tests: documentation and its commands, package, full paper"
+	@echo "make test-all    run them and the long ones: documentation and its commands, dbt, package, full paper"
 	@echo "make test-rivals compare with other packages (some are GPL, some are compiled)"
 	@echo "make lowest      run the tests at the lowest versions that pyproject.toml declares"
 	@echo "make check       lint, format, types, import contracts, doctests"
@@ -21,7 +21,7 @@ help:
 	@echo "make package     wheel and sdist, checked, installed alone, and the demo run from there"
 	@echo "Another Python: make test PYTHON=python3.13 VENV=build/venv-3.13"
 
-# An environment grows: each extra that a target needs is installed into it once.
+# An environment grows: each extra that a target needs is installed into it once; dev has those of test and docs.
 INSTALL := pyproject.toml constraints.txt scripts/venv
 
 $(VENV)/core: $(INSTALL)
@@ -30,7 +30,7 @@ $(VENV)/core: $(INSTALL)
 
 $(VENV)/with-%: $(INSTALL)
 	scripts/venv $(PYTHON) $(VENV) ".[$*]" constraints.txt
-	@touch $@
+	@touch $@ $(if $(filter dev,$*),$(VENV)/core $(VENV)/with-test $(VENV)/with-docs)
 
 demo: $(VENV)/core
 	rm -rf build/demo
@@ -49,9 +49,9 @@ test: $(VENV)/with-test
 	scripts/system-packages
 	$(PYTEST) -m "not second_lane" $(ARGS)
 
-test-all: $(VENV)/with-dev
+test-all: $(VENV)/with-dev build/dbt/done
 	scripts/system-packages
-	$(PYTEST) -m second_lane $(ARGS)
+	$(PYTEST) $(ARGS)
 
 test-rivals: $(VENV)/with-bench
 	$(BIN)/pytest tests/benchmarks/rivals $(ARGS)
@@ -74,15 +74,16 @@ check: $(VENV)/with-dev
 types: $(VENV)/with-dev
 	$(BIN)/mypy
 
+# The first example of a kernel compiles it, which takes minutes on a busy machine.
 doctests: $(VENV)/with-dev
-	$(BIN)/pytest -q --doctest-modules --doctest-glob='*.md' src README.md docs
+	$(BIN)/pytest -q --timeout=1200 --doctest-modules --doctest-glob='*.md' src README.md docs
 
 format: $(VENV)/with-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-build/rivals/done: constraints-rivals.txt scripts/rivals
-	scripts/rivals $(PYTHON) build/rivals
+build/%/done: constraints-%.txt scripts/apart
+	scripts/apart $(PYTHON) build/$* $<
 	@touch $@
 
 # QUICK=1: about 2 minutes, prints the table and leaves the documents alone. Else about 20 minutes on a free machine,

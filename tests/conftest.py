@@ -7,6 +7,7 @@ and the audit disagree on one has failed.
 
 import functools
 import os
+import signal
 import sys
 from typing import NamedTuple
 
@@ -14,9 +15,19 @@ import pytest
 from hypothesis import settings
 
 import needs
+from documentation import ROOT, run_page
 
 # No test writes to the ledger of the person who runs it.
 os.environ["LOWLIFT_LEDGER"] = "off"
+
+# A shell that starts tests in the background has these ignored, and what tests start would inherit
+# that: tests that stop a command by them would wait for its end.
+for _number, _handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 settings.register_profile("fast", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile("long", deadline=None, max_examples=1000, print_blob=True)
@@ -64,14 +75,24 @@ def _noted_releases():
     Release.to_text = written
 
 
+#: Groups that one process runs alone, for minutes, in the order in which they begin.
+_LONG_GROUPS = ("full paper", "spark")
+
+
+@pytest.hookimpl(trylast=True)  # groups are marked by then
 def pytest_collection_modifyitems(items):
-    """Begin with the tests that may take longest, so that none of them runs alone at the end."""
+    """Begin with what may take longest, so that none of it runs alone at the end."""
 
-    def seconds(item):
-        mark = item.get_closest_marker("timeout")
-        return mark.args[0] if mark is not None and mark.args else 0
+    def order(item):
+        group = item.get_closest_marker("xdist_group")
+        name = group.args[0] if group is not None else None
+        limit = item.get_closest_marker("timeout")
+        seconds = limit.args[0] if limit is not None and limit.args else 0
+        place = _LONG_GROUPS.index(name) if name in _LONG_GROUPS else len(_LONG_GROUPS)
+        is_short = name is None and item.get_closest_marker("second_lane") is None
+        return place, -seconds, is_short
 
-    items.sort(key=seconds, reverse=True)
+    items.sort(key=order)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -93,6 +114,28 @@ def pytest_runtest_teardown(item):
 
 
 @pytest.fixture(scope="session")
+def full_paper(tmp_path_factory):
+    """The folder in which docs/paper.md was run: every figure at the paper's number of joints.
+
+    That takes minutes on all processors: tests that read it are in the group "full paper".
+    """
+    folder = tmp_path_factory.mktemp("full-paper")
+    run_page(ROOT / "docs" / "paper.md", "--folder", folder)
+    return folder
+
+
+#: What Chromium does not load: the pages of its address bar, half a second of work a window, and
+#: what Playwright itself leaves out, as the last list counts.
+_LEFT_OUT = (
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup",
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding",
+    "ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints",
+    "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
 def chromium():
     """The system's Chromium, driven by Playwright: one for all, as a process has one driver."""
     path = needs.chromium()
@@ -100,6 +143,7 @@ def chromium():
 
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     flags += ["--disable-component-update", "--disable-sync", "--no-first-run"]
+    flags += [f"--disable-features={','.join(_LEFT_OUT)}"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=flags)
         yield browser

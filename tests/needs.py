@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +27,9 @@ def node():
     """Return the path of Node."""
     path = shutil.which("node") or shutil.which("nodejs")
     return path or without("Node is not installed (Debian: apt-get install nodejs)")
+
+
+def dbt():
+    """Return the path of dbt, which has an environment of its own."""
+    path = Path(__file__).resolve().parents[1] / "build" / "dbt" / "bin" / "dbt"
+    return path if path.exists() else without("dbt is not installed (make build/dbt/done)")

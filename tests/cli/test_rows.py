@@ -4,6 +4,7 @@ import json
 import re
 import warnings
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -283,7 +284,7 @@ def test_no_warning_of_the_codebook_unless_it_is_written(tmp_path):
         (("-s", "income", "--weight", "age=0"), "--weight must be COLUMN=NUMBER"),
         (("-s", "income", "--weight", "shoe=2"), "that of 'shoe' is not"),
         (("-s", "income", "--escape-formulas"), "escape_formulas must be left out"),
-        (("-s", "income", "--keep-order"), "without a key and in any order"),
+        (("-s", "income", "--keep-order"), "rows must be published in any order"),
         (("-s", "income", "--keep", "age"), "Name it among the released columns"),
         (("-s", "income", "--cells", "5", "--mechanism", "watchdog"), "another mechanism"),
     ],
@@ -294,6 +295,31 @@ def test_bad_input_is_one_sentence(lowlift, table, tmp_path, change, words):
     assert found.code == 2, found.out
     assert re.search(words, " ".join(found.err.split())), found.err
     assert not out.exists()
+
+
+def test_rows_are_drawn_by_a_key_again_and_exported(lowlift, tmp_path):
+    people().to_csv(tmp_path / "people.csv", index=False)
+    assert lowlift("key", "new", "draws.key").code == 0
+    keyed = ("--id", "pid", "--key-file", "draws.key")
+    done = lowlift("sanitize", "people.csv", "-s", "income", *BOUND, *keyed, "-o", "safe.csv")
+    assert done.code == 0, done.err
+    assert "keyed draws" in done.out
+    assert "ok   draws: keyed" in done.out
+    assert "pid" not in (tmp_path / "safe.csv").read_text().splitlines()[0].split(",")
+    assert lowlift("verify", "safe.release.json", "safe.csv", "--against", "people.csv").code == 0
+    done = lowlift("apply", "people.csv", "safe.release.json", *keyed, "-o", "again.csv")
+    assert done.code == 0, done.err
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "safe.csv").read_bytes()
+    method = ("--to", "sql", "--table", "people", "--id", "pid", "-o", "safe.sql")
+    assert lowlift("export", "safe.release.json", *method).code == 0
+    subkey = lowlift("key", "subkey", "safe.release.json", "--key-file", "draws.key").out.strip()
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE people AS FROM '{tmp_path / 'people.csv'}'")
+        connection.execute(f"SET VARIABLE lowlift_subkey = '{subkey}'")
+        found = connection.execute((tmp_path / "safe.sql").read_text()).df()
+    found.to_csv(tmp_path / "drawn.csv", index=False)
+    wanted, drawn = (pd.read_csv(tmp_path / name) for name in ("safe.csv", "drawn.csv"))
+    pd.testing.assert_frame_equal(drawn, wanted)
 
 
 def test_only_the_law_is_published_where_the_bound_allows_no_more():
