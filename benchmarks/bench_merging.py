@@ -145,3 +145,21 @@ def bench_import(contest: Any, size: int) -> None:
         Contender("Python alone", partial(start, "sys"), nothing),
     ]
     contest(Job("Start", "import", "", "", better="same"), ours, others, rounds=size)
+
+
+@pytest.mark.sizes(tiny=[], quick=[5], full=[15])
+def bench_help(contest: Any, size: int) -> None:
+    def start(*arguments: str) -> None:
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    def nothing(_: object) -> float:
+        return 0.0
+
+    words = "Python's start included"
+    ours = Contender("lowlift --help", partial(start, "-m", "lowlift", "--help"), nothing, words)
+    others = [
+        Contender("import typer, rich.table", partial(start, "-c", "import typer, rich.table"),
+                  nothing, words),
+        Contender("Python alone", partial(start, "-c", "pass"), nothing),
+    ]  # fmt: skip
+    contest(Job("Start", "the commands", "", "", better="same"), ours, others, rounds=size)

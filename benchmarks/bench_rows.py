@@ -50,11 +50,19 @@ NAMES = {
 }
 
 
-def watched(command: list[str], limit: float) -> dict[str, Any]:
-    """Run a command; return its seconds, CPU seconds and peak memory, with all it starts."""
+def watched(command: list[str], limit: float, ledger: Path) -> dict[str, Any]:
+    """Run a command; return its seconds, CPU seconds and peak memory, with all it starts.
+
+    The ledger is a new one: that of whoever runs this would know the table from an earlier run.
+    """
+    ledger.unlink(missing_ok=True)
     start = time.perf_counter()
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env=os.environ | {"LOWLIFT_LEDGER": str(ledger)},
     )
     spent: dict[int, float] = {}
     memory, ticks = 0.0, os.sysconf("SC_CLK_TCK")
@@ -107,7 +115,7 @@ def sanitized(target: RowsTarget, path: Path, sensitive: str) -> dict[str, Any]:
     command += ["--criterion", "lip", "--epsilon", str(CRITERION.epsilon), "--force"]
     command += ["--cells", str(target.cells), "--min-rows", str(target.min_rows)]
     command += ["--engine", "spark"] if spark else []
-    found = watched(command, target.goal["seconds"] + PATIENCE)
+    found = watched(command, target.goal["seconds"] + PATIENCE, path.parent / "ledger.sqlite")
     release = ll.Release.from_json(path.parent / "safe.release.json")
     proof: Any = release.certificate
     found["gap"] = (proof.distortion - proof.lower_bound) / proof.distortion

@@ -15,7 +15,8 @@
      "not_run": ["...", ...]}
 
 ENTRY has who, settings, objective, note, calls, rounds, seconds (median, low, high: the quartiles)
-and, for a rival, ratio (its time over ours, round by round: median, low, high).
+and, for a rival, ratio (its time over ours, round by round: median, low, high). Where all work is
+done by processes of the run, cpu_ratio is the median ratio of CPU times.
 """
 
 import json
@@ -51,20 +52,27 @@ def spread(values: list[float]) -> dict[str, float]:
     return {"median": median(values), "low": low, "high": high}
 
 
-def summary(entry: dict[str, Any], ours: list[float] | None) -> dict[str, Any]:
+def summary(entry: dict[str, Any], ours: dict[str, Any] | None) -> dict[str, Any]:
     """Return an entry with spreads instead of the seconds of each round."""
     seconds = entry["seconds"]
-    made = {**entry, "rounds": len(seconds), "seconds": spread(seconds)}
+    made = {name: value for name, value in entry.items() if name != "cpu"}
+    made |= {"rounds": len(seconds), "seconds": spread(seconds)}
     if ours is not None:
         # A slow rival leaves out the later rounds.
-        pairs = zip(seconds, ours, strict=False)
+        pairs = zip(seconds, ours["seconds"], strict=False)
         made["ratio"] = spread([theirs / own for theirs, own in pairs])
+        pairs = zip(entry.get("cpu", []), ours.get("cpu", []), strict=False)
+        ratios = [theirs / own for theirs, own in pairs if theirs > 0 < own]
+        if ratios:
+            made["cpu_ratio"] = median(ratios)
     return made
 
 
 def contest_of(record: dict[str, Any]) -> dict[str, Any]:
     """Return a contest's summary."""
-    ours = record["ours"]["seconds"]
+    ours = record["ours"]
+    if not record.get("is_here", True):
+        ours = {**ours, "cpu": []}
     return {
         **record,
         "ours": summary(record["ours"], None),

@@ -17,7 +17,7 @@ class RivalProcess:
     Parameters
     ----------
     python
-        The interpreter of the rivals' environment, made by ``scripts/rivals``; None for none.
+        The interpreter of the rivals' environment, made by ``scripts/apart``; None for none.
     """
 
     def __init__(self, python: Path | None) -> None:
@@ -33,7 +33,7 @@ class RivalProcess:
             When the rival fails.
         """
         if self.python is None or not self.python.exists():
-            raise Unavailable("scripts/rivals has not been run")
+            raise Unavailable("build/rivals has not been made")
         if self._process is None:
             self._process = subprocess.Popen(
                 [self.python, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

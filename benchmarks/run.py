@@ -6,9 +6,10 @@ Usage: run.py [--form quick|full|tiny] [--out FOLDER] [--publish] [--engines] [-
 
 A run writes FOLDER/results.json, benchmarks.md and the plots, and prints the page. With
 --publish it also stores the results (benchmarks/results.json) and writes the documents:
-docs/benchmarks.md, docs/growth*.svg and the README's block. With -k only a run of goals can be
-published (-k bench_targets, -k bench_rows): each has its own date and load. --engines adds
-PostgreSQL (LOWLIFT_POSTGRES=postgresql://host/db), Spark and 100 million rows through DuckDB.
+docs/benchmarks.md, docs/growth*.svg and the README's block. With -k either goals can be published
+(-k bench_targets, -k bench_rows: each has its own date and load) or all contests without the goals
+(-k "not bench_targets and not bench_rows"). --engines adds PostgreSQL
+(LOWLIFT_POSTGRES=postgresql://host/db), Spark and 100 million rows through DuckDB.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from typing import Any
 import machine
 import pages
 import plots
+import reasons
 import results as records
 import rows_targets
 import targets
@@ -74,6 +76,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def jobs(results: dict[str, Any]) -> set[tuple[str, ...]]:
+    """Return the names of all contests and curves."""
+    contests = {(one["group"], one["name"], one["data"]) for one in results["contests"]}
+    return contests | {(one["plot"], one["curve"], str(one["size"])) for one in results["growth"]}
+
+
 #: What has a date and a load of its own, and what is asked for of it.
 ALONE = {"targets": targets.FULL, "rows": rows_targets.FULL + rows_targets.ENGINES}
 
@@ -81,13 +89,16 @@ ALONE = {"targets": targets.FULL, "rows": rows_targets.FULL + rows_targets.ENGIN
 def with_targets(stored: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Return the stored record with what a new run measured of the targets, or of rows.
 
-    Those that are no longer asked for are left out. A run of anything else is refused.
+    Those that are no longer asked for are left out. Of a run that has every contest and curve of
+    the stored one, all is taken; the goals that it did not run stay. Any other run is refused.
     """
-    has_others = new["contests"] or new["growth"] or new["form"] != stored["form"]
-    if has_others or not any(new[part] for part in ALONE):
-        sys.exit("With -k, only a full run of targets can be published: -k bench_targets.")
     if new["machine"] != stored["machine"]:
         sys.exit("Targets must be run on the machine of the record; run all of it anew.")
+    if new["form"] == stored["form"] and jobs(new) >= jobs(stored):
+        return new | {part: new[part] or stored[part] for part in ALONE}
+    has_others = new["contests"] or new["growth"] or new["form"] != stored["form"]
+    if has_others or not any(new[part] for part in ALONE):
+        sys.exit("With -k, only a full run of targets or of all contests can be published.")
     made = dict(stored)
     for part, asked in ALONE.items():
         found = {target["id"]: target for target in (*stored[part], *new[part])}
@@ -112,7 +123,9 @@ def written(results: dict[str, Any], folder: Path) -> None:
 
 
 def publish(results: dict[str, Any]) -> None:
-    """Write the documents and the README's block."""
+    """Write the documents and the README's block; refuse a ratio below 1 without a reason."""
+    if missing := reasons.unexplained(results, pages.UNLIKE):
+        sys.exit(f"benchmarks/reasons.py must say why these are faster: {'; '.join(missing)}.")
     written(results, ROOT / "docs")
     readme = ROOT / "README.md"
     made = pages.with_block(readme.read_text("utf-8"), pages.block(results))

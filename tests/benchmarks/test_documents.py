@@ -2,11 +2,15 @@
 
 import copy
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import contest as contests
 import pages
 import population
 import pytest
+import reasons
 import results as records
 import rows_targets
 import run
@@ -146,16 +150,34 @@ def test_a_run_of_rows_replaces_what_it_measured_alone(stored):
     assert run.with_targets(stored, new) == stored | {"rows": [one, *stored["rows"][1:]]}
 
 
+def test_a_run_of_all_contests_keeps_the_goals(stored):
+    new = stored | {"date": "2030-01-01", "targets": [], "rows": []}
+    assert run.with_targets(stored, new) == stored | {"date": "2030-01-01"}
+
+
+def test_a_run_that_lacks_a_contest_or_a_curve_is_not_published(stored):
+    for part in ("contests", "growth"):
+        new = stored | {"targets": [], "rows": [], part: stored[part][1:]}
+        with pytest.raises(SystemExit, match="argets"):
+            run.with_targets(stored, new)
+
+
 def test_the_stored_rows_are_all_that_there_are(stored):
     asked = rows_targets.FULL + rows_targets.ENGINES
     assert [one["id"] for one in stored["rows"]] == [str(target) for target in asked]
 
 
 @pytest.mark.parametrize(
-    "changed", [{"contests": [{}]}, {"targets": [], "rows": []}, {"form": "quick"}, {"machine": {}}]
+    "changed", [{"targets": [], "rows": []}, {"form": "quick"}, {"machine": {}}]
 )
 def test_a_run_of_anything_else_is_not_published_in_part(stored, changed):
     new = stored | {"contests": [], "growth": [], "targets": [target()]} | changed
+    with pytest.raises(SystemExit, match="argets"):
+        run.with_targets(stored, new)
+
+
+def test_goals_with_some_of_the_contests_are_not_published(stored):
+    new = stored | {"contests": stored["contests"][:1], "growth": [], "targets": [target()]}
     with pytest.raises(SystemExit, match="argets"):
         run.with_targets(stored, new)
 
@@ -181,3 +203,49 @@ def test_fewer_samples_of_a_population_are_the_first_of_more():
     first, second = (next(population.samples_of("0", 1000))[0] for _ in range(2))
     assert (first.counts == second.counts).all()
     assert two.nmi != one.nmi
+
+
+def ahead_of_us(who, group="Leakage measures", ratio=0.5):
+    rival = entry(who, 0.5, ratio={"low": ratio, "median": ratio, "high": ratio})
+    return {"group": group, "name": "a job", "rivals": [rival]}
+
+
+def test_each_ratio_below_one_has_a_reason(stored):
+    assert reasons.unexplained(stored, pages.UNLIKE) == []
+    unknown = {"contests": [ahead_of_us("somebody"), ahead_of_us("else", ratio=1.5)]}
+    assert reasons.unexplained(unknown, pages.UNLIKE) == ["Leakage measures, a job: somebody"]
+    with pytest.raises(SystemExit, match="must say why"):
+        run.publish(unknown)
+
+
+def test_reasons_are_shown_where_the_ratio_is_below_one():
+    jobs = [ahead_of_us("qif", ratio=ratio) for ratio in (0.25, 0.5, 2.0)]
+    shown = pages.ahead(jobs)
+    assert "- qif, ratio 0.25 to 0.5 in 2 jobs: one call of compiled C++" in shown
+    assert pages.ahead(jobs[2:]) == ""
+
+
+def test_cpu_ratios_are_of_processes_of_the_run():
+    record = {
+        "ours": entry("lowlift", 1.0) | {"seconds": [4.0, 4.0], "cpu": [2.0, 4.0]},
+        "rivals": [entry("copy", 1.0) | {"seconds": [2.0, 1.0], "cpu": [1.0, 1.0]}],
+    }
+    made = records.contest_of(record)["rivals"][0]
+    assert made["cpu_ratio"] == 0.375
+    assert pages.ratios(made) == "0.38 (0.25 to 0.5); CPU 0.38"
+    assert "cpu_ratio" not in records.contest_of(record | {"is_here": False})["rivals"][0]
+
+
+def test_the_cpu_time_of_started_processes_counts():
+    clock = contests.Processors()
+    code = "import time\nwhile time.process_time() < 0.3: pass\nprint('done', flush=True)\ninput()"
+    busy = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert busy.stdout.readline() == "done\n"
+        running = clock.seconds()
+    finally:
+        busy.communicate("\n")
+    assert running > 0.25
+    assert clock.seconds() > 0.25
