@@ -1,6 +1,7 @@
 """What to do about an error is said in the words of Python, of the command line and of the web."""
 
 import ast
+import functools
 import pickle
 from pathlib import Path
 from string import Formatter
@@ -23,8 +24,13 @@ def test_every_interface_has_words_for_every_advice():
     assert set(cli.ADVICE) == set(web.ADVICE) == set(errors.ADVICE)
 
 
+@functools.cache
 def raised():
     """Every error of the source, as (place, texts, keywords)."""
+    return list(found_in_the_source())
+
+
+def found_in_the_source():
     for path in sorted(SOURCE.rglob("*.py")):
         if path.parent.name == "_cli":
             continue
@@ -41,13 +47,10 @@ def raised():
                 yield f"{path.relative_to(SOURCE)}:{node.lineno}", texts, given
 
 
-RAISED = list(raised())
-
-
 def test_no_error_of_the_library_speaks_command_line():
-    assert len(RAISED) > 200
+    assert len(raised()) > 200
     commands = ("lowlift design", "lowlift key", "lowlift audit", "lowlift tradeoff", "(-x)")
-    for place, texts, _ in RAISED:
+    for place, texts, _ in raised():
         for text in texts:
             assert "--" not in text, place
             assert not any(command in text for command in commands), place
@@ -55,7 +58,7 @@ def test_no_error_of_the_library_speaks_command_line():
 
 def test_every_advice_is_known_and_gets_its_values():
     used = set()
-    for place, _, given in RAISED:
+    for place, _, given in raised():
         if "advice" in given:
             key = given["advice"].value
             used.add(key)

@@ -22,7 +22,8 @@ STEPS = {
 }
 THEMES = ("light", "dark")
 _SECONDS = 90
-_IDLE = """() => ![...document.querySelectorAll('[aria-busy="true"], progress')].some(
+_IDLE = """() => ![...document.querySelectorAll(
+    '[aria-busy="true"], progress, [data-events], .placeholder')].some(
     (element) => element.checkVisibility())"""
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
@@ -88,8 +89,9 @@ def take(folder: Path) -> list[Path]:
             page.goto(f"{root[0] if root else ''}/{step}?table={key}&{setting}")
             answer = page.locator('#answer[data-state="useful"]:not([aria-busy])')
             answer.wait_for(timeout=1000 * _SECONDS)
-            # What is loaded after the answer has come, and nothing that is shown is being computed.
-            page.wait_for_timeout(15_000)
+            # Rows and chart are asked for with the answer; nothing that is shown is being computed.
+            page.wait_for_load_state()
+            page.wait_for_timeout(2_000)
             page.wait_for_function(_IDLE, timeout=1000 * _SECONDS)
             for theme in THEMES:
                 page.emulate_media(color_scheme=theme)

@@ -7,14 +7,15 @@ from fractions import Fraction
 import numpy as np
 
 from lowlift._channel import Channel
+from lowlift._joint import Joint
 from lowlift.encodings import Encoded, is_deterministic
 
 #: Counts below this are called exposed.
-_FEW = 5
+FEW = 5
 #: Said of a channel whose weights were fitted to P(s, x).
 _FITTED = (
     "the channel draws by weights that were fitted to how the sensitive values go with the "
-    "released ones: whoever studies it can estimate P(s|x) of the table. The bound is against a "
+    "released ones: whoever studies it can estimate that. The bound is against a "
     "reader who knows that already; if it must stay confidential, use a merging mechanism."
 )
 
@@ -34,15 +35,13 @@ def exposed(
     """Say what the codebook gives away: how S goes with X, symbols of few rows."""
     fitted = () if is_by_blocks(encoded.channel) else (_FITTED,)
     joint = encoded.release.joint
-    if not joint.is_counted:
-        return fitted
-    rare = set(np.flatnonzero(joint.counts.sum(axis=0) < _FEW).tolist())
+    rare = rare_in(joint)
     if not rare:
         return fitted
-    few = f"{len(rare)} of {joint.n_x} values"
+    few = f"{len(rare)} of {joint.n_x} values {'occurs' if len(rare) == 1 else 'occur'}"
     if step is None:
         text = (
-            f"exact probabilities expose counts below {_FEW}: {few} occur so rarely, and P(x|y) "
+            f"exact probabilities expose counts below {FEW}: {few} so rarely, and P(x|y) "
             "with the number of published rows tells their counts. Round outward (round_to=0.01; "
             "--round-to 0.01 on the command line), merge rare values before the design, or do not "
             "publish the codebook."
@@ -52,16 +51,23 @@ def exposed(
     pinned = rare & _pinned(encoded.channel, step, masses)
     if pinned:
         found.append(
-            f"intervals of width {float(step):g} still expose counts below {_FEW}: those of "
+            f"intervals of width {float(step):g} still expose counts below {FEW}: those of "
             f"{len(pinned)} of {joint.n_x} values, whose outputs have few rows. Use a larger "
             "round_to (--round-to), or merge rare values before the design."
         )
     if encoded.name != "values" and not is_deterministic(encoded.channel):
         found.append(
-            f"the weights of a channel that draws are exact and made from the table: {few} occur "
-            f"fewer than {_FEW} times, and the weights may tell their counts."
+            f"the weights of a channel that draws are exact and made from the table: {few} "
+            f"fewer than {FEW} times, and the weights may tell their counts."
         )
     return (*fitted, *found)
+
+
+def rare_in(joint: Joint) -> set[int]:
+    """Return the symbols of X that few rows have, by their numbers; of counts alone."""
+    if not joint.is_counted:
+        return set()
+    return set(np.flatnonzero(joint.counts.sum(axis=0) < FEW).tolist())
 
 
 def is_by_blocks(channel: Channel) -> bool:

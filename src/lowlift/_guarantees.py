@@ -126,8 +126,23 @@ def for_whom(criterion: Criterion) -> str:
     return "for this table: its rows are everybody"
 
 
-def promise_of(criterion: Criterion) -> str:
+def limited(ends: Ends) -> str:
+    """Return that lifts stay within ends, of which one is finite, as promised or as measured."""
+    if ends == Ends(0, 0):
+        return "seeing a published value tells nothing about the sensitive values"
+    words = _factors(ends)
+    return f"seeing a published value makes no sensitive value {words} as likely as it was"
+
+
+def promise_of(criterion: Criterion, say: Callable[[Ends], str] = limited) -> str:
     """Return what the bound promises: one sentence, without jargon where that is possible.
+
+    Parameters
+    ----------
+    criterion
+        The bound.
+    say
+        How limits on single lifts are said.
 
     Examples
     --------
@@ -141,23 +156,15 @@ times as likely as it was'
     if not isinstance(criterion, BuiltIn):
         return f"what a published value tells satisfies {criterion}"
     if isinstance(criterion, Population):
-        return f"{promise_of(criterion.criterion)}, {for_whom(criterion)}"
+        return f"{promise_of(criterion.criterion, say)}, {for_whom(criterion)}"
     ends = ends_of(criterion)
     if math.isinf(criterion.lower) and math.isinf(criterion.upper):
         return "nothing is bounded"
     if isinstance(criterion, AtMost):
         return f"after seeing a published value, {_beliefs(criterion)}"
     if isinstance(criterion, EveryPrior):
-        return f"{limited(ends)}, for {_readers(criterion)}"
-    return limited(ends) if _factors(ends) else _on_average(criterion)
-
-
-def limited(ends: Ends) -> str:
-    """Return that lifts stay within ends, of which one is finite, as promised or as measured."""
-    if ends == Ends(0, 0):
-        return "seeing a published value tells nothing about the sensitive values"
-    words = _factors(ends)
-    return f"seeing a published value makes no sensitive value {words} as likely as it was"
+        return f"{say(ends)}, for {_readers(criterion)}"
+    return say(ends) if _factors(ends) else _on_average(criterion)
 
 
 def measured(low: float, high: float) -> str:
@@ -222,7 +229,7 @@ def _on_average(criterion: Criterion) -> str:
             sides.append(f"more than {at_most(upper)} times as likely")
         if math.isfinite(lower):
             sides.append(f"less than 1/{at_most(lower)} times as likely")
-        words = " or ".join(sides)
+        words = " and no ".join(sides)
         return f"seeing a published value makes the sensitive values, on average, no {words}"
     return "what a published value tells stays within the bound that was asked for"
 

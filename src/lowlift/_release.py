@@ -273,7 +273,9 @@ class Release:
             A pandas, polars, Arrow or Spark frame, a DuckDB relation, or anything that
             `lowlift.tables.open_table` takes, with the columns of the schema.
         id, key
-            Draw by a column of ids and a key of 32 bytes, so that repeating repeats the draws.
+            Draw by a column of ids and a key of 32 bytes, so that repeating repeats the draws. Of
+            rows from cells, the cells stay when rows are added to the table; the rows that are
+            published from them may be others.
         seed
             For tests, never for publication: who knows it can undo the draws.
         keep

@@ -75,15 +75,15 @@ def counted(number: int, one: str, more: str = "") -> str:
     return f"{number:,} {one if number == 1 else more or one + 's'}"
 
 
-def joined(words: Sequence[str]) -> str:
-    """Return words with commas and an "and".
+def joined(words: Sequence[str], last: str = "and") -> str:
+    """Return words with commas and an "and", or another word before the last.
 
     Examples
     --------
-    >>> joined(["class", "sex", "age"]), joined(["ward"])
-    ('class, sex and age', 'ward')
+    >>> joined(["class", "sex", "age"]), joined(["ward"]), joined(["sex", "age"], "or")
+    ('class, sex and age', 'ward', 'sex or age')
     """
-    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+    return f" {last} ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 def of_rows(text: str) -> str:

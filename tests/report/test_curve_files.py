@@ -22,4 +22,4 @@ def test_a_curve_that_is_given_is_shown_and_said_to_be_read(tmp_path, monkeypatc
     assert ended.value.code == 0, capsys.readouterr()
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "The points were read from curve.csv, not computed anew" in page
-    assert "Every point is a release, audited exactly" not in page
+    assert "The curves join releases, each audited exactly" not in page

@@ -14,7 +14,7 @@ from lowlift.encodings import encode
 from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.figures.lifts import arranged
 from lowlift.report import Report, page
-from lowlift.report.outputs import shares_after, shares_before
+from lowlift.report.outputs import shares_of
 from lowlift.workflow import (
     Asked,
     Options,
@@ -136,7 +136,8 @@ def test_the_riskiest_come_first_and_say_what_became_of_them():
     assert first[0] == "2nd woman child"
     assert first[2:5] == ("saved: ×3.1", "lost: ×0", "no")
     assert "2nd woman child" in first[5]
-    assert report.riskiest.hidden == 2
+    assert (len(report.riskiest.rows), report.riskiest.hidden) == (14, 0)
+    assert report.riskiest.caption.startswith("The highest and lowest lifts: 14 values")
     worst = max(float(row[6][1:]) for row in report.riskiest.rows)
     assert worst <= round(math.exp(0.5), 3)
 
@@ -145,10 +146,11 @@ def test_zero_cells_are_named_and_warned_of_while_they_remain():
     raw = Report(ll.audit(TITANIC, ll.Channel.identity(TITANIC), BOUND))
     after = report_of(ll.optimal_merging(TITANIC, BOUND), points=())
     name = "Values that never occur together"
-    for report, is_warning in ((raw, True), (after, False)):
-        limit = next(limit for limit in report.limits if limit.name == name)
-        assert limit.text.startswith("4 pairs of a sensitive and a released value never occur")
-        assert limit.is_warning is is_warning
+    limit = next(limit for limit in raw.limits if limit.name == name)
+    assert limit.text.startswith("4 pairs of a sensitive and a released value never occur")
+    assert limit.is_warning
+    # What the release does not do must not be read as what it does.
+    assert name not in [limit.name for limit in after.limits]
 
 
 def test_a_design_has_its_table_its_intervals_and_its_reason(people):
@@ -173,6 +175,8 @@ def test_what_was_published_is_told_with_what_is_outside(published):
     assert value(report.provenance, "SHA-256 of the output") == published.receipt.output_sha256
     assert value(report.provenance, "Draws") == "seeded"
     assert value(report.provenance, "Kept columns") == "year"
+    assert next(n.note for n in report.provenance if n.name == "Rows") == ""  # none was left out
+    assert "key" not in report.adversary
     warnings = [limit.text for limit in report.limits if limit.is_warning]
     assert "Draws by a seed: who knows it can undo them." in warnings
 
@@ -358,9 +362,24 @@ def test_shares_of_rows_that_stay_are_those_of_the_encoding():
     for name in ("codes", "groups", "values"):
         encoded = encode(release, name)
         raw = ll.audit(TITANIC, ll.Channel.identity(TITANIC), BOUND)
-        for shares in (shares_before(raw, encoded), shares_after(encoded)):
+        both = shares_of(raw, encoded)
+        for shares in both:
             assert shares.shares.sum() == pytest.approx(1)
             assert 1 - shares.parts.sum() == pytest.approx(encoded.share_changed)
+        assert len({(shares.most, shares.letters) for shares in both}) == 1  # one scale
+
+
+def test_what_is_kept_is_told_by_column(tmp_path):
+    path = str(tmp_path / "titanic.csv")
+    ll.datasets.write_titanic(path)
+    asked = Asked(("survived",), ("class", "sex", "age"))
+    made = design(path, asked, ll.LIP.at_most(2), encoding="values")
+    words = report_of(made, points=()).kept_by_column
+    shares = dict(part.rsplit(" ", 1) for part in words.split(", "))
+    assert list(shares) == ["class", "sex", "age"]
+    whole = 1 - made.encoded.share_changed
+    assert all(float(share.strip("<>%")) / 100 > whole - 0.01 for share in shares.values())
+    assert report_of(design(path, asked, ll.LIP(0.5), encoding="codes")).kept_by_column == ""
 
 
 def test_large_lifts_come_first_in_a_heat_map_of_many_columns():

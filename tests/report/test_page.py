@@ -94,7 +94,7 @@ def test_the_printed_page_is_marked_by_fixed_words_alone(text):
     """What is written by a style sheet cannot be escaped as text: no label may get there."""
     style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
     assert set(re.findall(r'content: ("[^"]*")', style)) == {
-        *('""', '"Confidential"', '"Page "'),
+        *('""', '"Confidential"', '"Page "', '"There is more to the right: scroll sideways."'),
         f'"lowlift report, release {report_of(TITANIC, points=()).mark}"',
     }
 

@@ -1,5 +1,6 @@
 """The public form names what is protected, and leaks nothing of S by X, no count, no hash."""
 
+import re
 from dataclasses import fields
 
 import numpy as np
@@ -161,6 +162,29 @@ def test_a_database_is_not_named(source, tmp_path):
 
 def vars_of(report):
     return {field.name: getattr(report, field.name) for field in fields(report)}
+
+
+def test_readers_are_told_what_became_of_rows_and_not_what_a_publisher_can_do(report):
+    text, encoded = page(report, is_public=True), report.encoded
+    assert "lowlift audit r1.json" not in text
+    assert "key of the draws" not in text
+    if encoded is None or not encoded.share_changed:
+        return
+    share = next(number.value for number in report.public.utility if number.name == "Rows changed")
+    words = "is not the one in the table, and no row says which"
+    assert f"In {share} of the rows the published value" in text
+    assert (words in text) is (encoded.name == "values")
+    assert ("how likely" in text) is ("% to" in str(report.public.channel))
+
+
+@pytest.mark.parametrize(
+    ("name", "foot"), [("safe-1.csv", "safe-1.csv"), ('"} x {" .csv', "lowlift report")]
+)
+def test_the_foot_of_a_printed_page_names_a_plain_file_alone(source, tmp_path, name, foot):
+    """What is written by a style sheet cannot be escaped as text."""
+    made = sanitize(source, ASKED, BOUND, str(tmp_path / name))
+    style = page(report_of(made), is_public=True).partition("</style>")[0]
+    assert re.search(r'@bottom-left \{ content: ("[^"]*")', style)[1] == f'"{foot}"'
 
 
 def test_arrays_without_a_table_have_a_public_form():

@@ -1,6 +1,7 @@
 """Beliefs before and after: exact, rounded to the cautious side, drawn within the picture."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,10 @@ from hypothesis import strategies as st
 
 import lowlift as ll
 from lowlift.figures.beliefs import belief_svg
-from lowlift.report.beliefs import beliefs_of, share_text, worst_first
+from lowlift.report.beliefs import Belief, beliefs_of, share_text, worst_first
+
+#: A tick of the picture: its class, and where it begins and ends.
+DRAWN = re.compile(r'class="(\w+)" d="M50.0 (\d+)V(\d+)"')
 
 
 def exact_most(joint, channel):
@@ -44,6 +48,25 @@ def test_a_worst_belief_of_a_quarter_is_not_rounded_up():
     assert strict[0].words == "50% before, up to 75% after"
     assert 'class="beyond"' in strict[0].picture
     assert 'class="beyond"' not in found[0].picture
+
+
+def test_a_growth_of_less_than_a_point_is_not_said_to_be_one():
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    grown = Belief("a", half, half, half + Fraction(1, 2000))
+    assert grown.words == "50% before, at most 50.1% after"
+    assert grown._replace(most=Fraction(51, 100)).words == "50% before, at most 51% after"
+    small = Belief("a", third, third, third + Fraction(1, 1000), is_kept=False)
+    assert small.in_short == "33.3%, then up to 33.5%"
+    assert Belief("a", third / 10, Fraction(0), third / 9).words == (
+        "3.3% before, at most 3.8% after"
+    )
+
+
+def test_before_and_limit_are_seen_behind_the_end_of_the_band():
+    drawn = belief_svg(0.5, 0.5, 0.5, 0.5, title="a")
+    ends = {name: (int(top), int(foot)) for name, top, foot in DRAWN.findall(drawn)}
+    for name in ("prior", "limit"):
+        assert ends[name][0] < ends["worst"][0] < ends["worst"][1] < ends[name][1]
 
 
 def test_many_outputs_are_rounded_outward(monkeypatch):

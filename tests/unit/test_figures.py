@@ -84,6 +84,18 @@ def test_ids_are_those_that_are_used_and_differ_by_salt():
     assert not found[0] & found[1]
 
 
+def test_a_page_can_set_the_colours_of_markers():
+    """What is used takes its colours from where it is used: a page reaches no further."""
+    point = Curve("here", np.array([1.0]), np.array([0.5]), "marker", 0)
+    root = tree(panel_svg(small(point)))
+    paths = root.findall(f".//{SVG}defs/{SVG}path")
+    assert paths
+    assert not any(name.startswith("stroke") for path in paths for name in path.attrib)
+    uses = list(root.iter(f"{SVG}use"))
+    assert all(use.get("fill") and use.get("stroke") for use in uses)
+    assert "#000000" in {use.get("fill") for use in uses}
+
+
 def test_text_is_text():
     svg = panel_svg(panel("Λ, Ψ & $x$ <b>", y_scale="log"))
     assert {"Λ, Ψ & $x$ <b>", "LDP budget ε", "NMI, I(X;Y)/H(X)"} <= set(texts(svg))

@@ -30,8 +30,11 @@ def wide(n):
     return drawn(logs, list("abcd"), [f"x{k}" for k in range(n)], refused=np.arange(n) % 2 == 0)
 
 
-@pytest.mark.parametrize("svg", [drawn(lower=0.5, upper=0.5), wide(50), wide(200)])
-def test_heat_maps_are_safe_to_put_into_a_page(svg):
+@pytest.mark.parametrize(
+    "draw", [lambda: drawn(lower=0.5, upper=0.5), lambda: wide(50), lambda: wide(200)]
+)
+def test_heat_maps_are_safe_to_put_into_a_page(draw):
+    svg = draw()
     root = ET.fromstring(svg)
     assert root.get("role") == "img"
     assert root.get("aria-label") == root.findtext(f"{SVG}title") == "Lift"
@@ -102,6 +105,9 @@ def test_bars_show_what_is_there():
         ["a", "b", "rest"], np.array([0.3, 0.00001, 0.69999]), title="Shares", most=0.3
     )
     assert {"30.0%", "<0.1%", "70.0%"} <= set(texts(svg))
+    one = bar_chart_svg(["a"], np.array([0.3]), title="Shares", letters=22)
+    two = bar_chart_svg(["a" * 22], np.array([0.3]), title="Shares")
+    assert one.replace(">a<", f">{'a' * 22}<") == two  # one scale, whatever the labels
     with pytest.raises(InvalidInput, match="one number per label"):
         bar_chart_svg(["a"], np.array([0.5, 0.5]), title="Shares")
 

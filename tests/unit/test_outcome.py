@@ -1,11 +1,23 @@
 """The three states of an answer, and plain numbers on what is kept."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import lowlift as ll
-from lowlift.report.outcome import CANNOT, EMPTY, USEFUL, kept_share, most_words, outcome_of
+from lowlift.encodings import Encoded
+from lowlift.report.outcome import (
+    CANNOT,
+    EMPTY,
+    USEFUL,
+    kept_share,
+    most_words,
+    outcome_of,
+    shares_moved,
+)
 from lowlift.workflow.rows import design
 
 TWO = np.array([[60, 15], [20, 40]])
@@ -32,24 +44,59 @@ def test_a_loose_bound_is_useful():
     made, said = outcome(ll.LIP.at_most(3))
     assert (said.state, said.title, said.why) == (USEFUL, "Holds, and is useful", "")
     assert said.share == pytest.approx(made.encoded.nmi)
-    assert said.sentence.startswith("Seeing a published value makes no value of ill more than 3 ")
+    assert said.sentence == (
+        "Seeing a published row makes no value of ill more than 3 times as likely as it was, nor "
+        "less than 1/3 as likely."
+    )
     assert said.most is not None
     assert said.most >= said.share
     assert said.worst.factor == max(belief.factor for belief in said.beliefs)
+
+
+def test_a_bound_on_an_average_names_the_values():
+    _, said = outcome(ll.AlphaLift(2.0, 0.6, 0.6))
+    assert "makes the values of ill, on average, no more than" in said.sentence
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        (
+            ll.LIP.at_most(1.5),
+            "more than 1.5 times as likely as it was, nor less than 1/1.5 as likely",
+        ),
+        (
+            ll.ALIP(1.38, 0.69),
+            "more than 2 times as likely as it was, nor less than 1/3.98 as likely",
+        ),
+        (ll.MaxLift(0.69), "no value of ill more than 2 times as likely as it was."),
+        (ll.ALIP(1.38, math.inf), "no value of ill less than 1/3.98 as likely as it was."),
+        (ll.LIP(0.0), "Seeing a published row tells nothing about the values of ill."),
+    ],
+)
+def test_a_limit_is_said_in_one_form_on_both_sides(bound, words):
+    assert words in outcome(bound)[1].sentence
 
 
 def test_a_bound_of_one_holds_and_keeps_nothing():
     made, said = outcome(ll.LIP.at_most(1), TWO)
     assert made.is_satisfied
     assert (said.state, said.share) == (EMPTY, pytest.approx(0, abs=1e-6))
-    assert "would say the same" in said.why
+    assert said.why == (
+        "The column tells much of what is protected, so that the limit holds only because nearly "
+        "every published row would tell almost nothing."
+    )
     assert said.beliefs[0].words == said.beliefs[0].words.replace("up to", "at most")
 
 
 def test_a_small_sample_says_that_it_is_one():
     _, said = outcome(ll.Population(ll.LIP.at_most(1.1)), TWO // 5)
     assert said.state == EMPTY
-    assert "prove little about the people they were drawn from, with 95% confidence" in said.why
+    assert "prove little about the people behind the sample, with 95% confidence" in said.why
+    assert said.sentence.endswith("are a random sample of, with 95% confidence.")
+    _, said = outcome(ll.Population(ll.LIP.at_most(1.1), 0.975), TWO // 5)
+    assert "with 97.5% confidence" in said.sentence
+    assert "with 97.5% confidence" in said.why
 
 
 def test_what_does_not_hold_is_never_useful():
@@ -57,6 +104,12 @@ def test_what_does_not_hold_is_never_useful():
     made, _ = outcome(ll.LIP.at_most(3))
     said = outcome_of(made.encoded, made.audit, is_satisfied=False, sensitive=("ill",))
     assert (said.state, said.title) == (CANNOT, "Cannot be promised")
+    assert said.sentence.startswith("Not kept: seeing a published row makes no value of ill ")
+    two = outcome_of(made.encoded, made.audit, is_satisfied=False, sensitive=("ill", "old"))
+    assert two.sentence.startswith(
+        "Kept for ill and old together, but not for each of them alone. Asked for: seeing a "
+        "published row makes no value of ill or old more than"
+    )
     assert joint.n_s == 2
 
 
@@ -91,5 +144,36 @@ def test_numbers_are_of_the_form_that_is_published():
         made, said = outcome(ll.LIP.at_most(2), encoding=encoding)
         assert made.encoded.name == encoding
         assert any(words in kept.words for kept in said.kept)
+        assert said.kept[2].words.startswith("percentage points") == (encoding == "values")
     assert most_words(None) == ""
-    assert most_words(0.74) == "No method keeps more than 74% at this limit (proven)."
+    assert f"more than 74% {said.kept[1].words} at this limit (proven)." in most_words(0.74)
+
+
+def published(weights, y_labels):
+    """Return what is said of a channel to the values themselves: 80 rows are a, 55 are b."""
+    joint = ll.Joint.from_counts(TWO, ["yes", "no"], list("ab"))
+    release = ll.Release.of(joint, ll.Channel(weights, "ab", y_labels), ll.LIP.at_most(99))
+    how = {"is_satisfied": False, "sensitive": ("ill",)}
+    return outcome_of(Encoded("values", release), release.audit, **how)
+
+
+@pytest.mark.parametrize(
+    ("weights", "y_labels", "points"),
+    [
+        ([[4, 0], [0, 4]], "ab", "0"),
+        ([[0, 4], [4, 0]], "ba", "0"),
+        ([[3, 1], [0, 4]], "ab", "14.9"),  # 20 of 135 rows: 14.81 points, rounded up
+        ([[1, 3], [4, 0]], "ba", "14.9"),
+        ([[4], [4]], "a", "40.8"),  # b, 55 rows, is never published
+        ([[2**20 - 1, 1], [0, 2**20]], "ab", "<0.1"),
+    ],
+)
+def test_how_much_shares_change_is_measured_and_rounded_up(weights, y_labels, points):
+    moved = published(weights, y_labels).kept[2]
+    assert moved == (points, "percentage points that any share changes, at most")
+
+
+def test_values_drawn_within_their_groups_keep_their_shares():
+    made, said = outcome(ll.LIP.at_most(2), encoding="values")
+    assert shares_moved(made.encoded) < Fraction(1, 10**6)
+    assert said.kept[2].value in {"0", "<0.1"}

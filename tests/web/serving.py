@@ -170,6 +170,21 @@ def until_page(client, address, words, **options):
     return page
 
 
+def titanic(client):
+    """Add the demonstration, and return its address."""
+    token = token_of(client.get("/").text)
+    return client.post("/demo", data={"token": token}).headers["location"]
+
+
+def post(client, query, **fields):
+    """Send the form; return the page that it leads to, and its address."""
+    page = settled(client, f"/publish?{query}")
+    data = {"token": token_of(page), "setting": query} | fields
+    answer = client.post("/publish", data=data)
+    where = answer.headers.get("location", "")
+    return (settled(client, where) if where else answer.text), where
+
+
 def clinic(rows=600, seed=5):
     """Return a small table as the text of a CSV file; some values are `MARKERS`."""
     draw = random.Random(seed)

@@ -53,6 +53,13 @@ def sleep_long(tell):
     time.sleep(600)
 
 
+def answer_and_talk(steps, tell):
+    """Tell a stage and an answer, then progress."""
+    tell("reading")
+    tell({"first": "answer"})
+    talk(steps, tell)
+
+
 def talk(n, tell):
     """Take many steps."""
     for step in range(n):

@@ -56,6 +56,19 @@ def test_other_names_are_refused(server, client, host):
     assert "own address" in answer.text
 
 
+def test_a_server_of_this_machine_says_so(client):
+    for path in ("/", "/login", "/nowhere"):
+        assert "on this machine; nothing leaves it" in client.get(path).text
+    assert "in a private folder of this machine" in client.get("/").text
+
+
+def test_a_page_that_is_not_there_leads_to_those_that_are(client):
+    answer = client.get("/nowhere")
+    assert answer.status_code == 404
+    assert "<h1>Page not found</h1>" in answer.text
+    assert re.search(r'<nav id="nav".*href="/compare"', answer.text)
+
+
 def test_localhost_is_a_name_of_the_loopback(server, client):
     port = server.url.rsplit(":", maxsplit=1)[1]
     assert client.get("/login", headers={"Host": f"localhost:{port}"}).status_code == 200
@@ -341,6 +354,10 @@ def test_https_with_a_certificate_of_ones_own(tmp_path):
             answer = client.get("/")
             assert answer.status_code == 200
             assert_headers(answer)
+            # Others reach it: what is sent to it leaves their machine.
+            for page in (answer, client.get("/login")):
+                assert "this machine; nothing leaves" not in page.text
+            assert "in a private folder of the server" in answer.text
             assert_private(client.get("/login").headers["set-cookie"], "secure")
             plain = f"http://localhost:{answer.url.port}/"
             assert client.post("/demo", headers={"Origin": plain[:-1]}).status_code == 403

@@ -166,7 +166,7 @@ def test_working(seen, searching):
     if seen.page.locator("#answer .bar").is_visible():
         seen.page.locator("#answer .bar").click()
     expect(seen.page.get_by_role("button", name="Stop here and keep the best")).to_be_visible()
-    expect(seen.page.locator(".working .progress")).to_contain_text("no release can keep more")
+    expect(seen.page.locator(".working .progress")).to_contain_text("No method keeps more")
     assert_fine(seen, "working")
 
 
@@ -199,7 +199,7 @@ def test_login_and_closed(chromium, server):
         visit = Visit(chromium, server, None, color_scheme=theme)
         visit.name = theme
         visit.go("/login")
-        expect(visit.page.get_by_label("Password of this server")).to_be_focused()
+        expect(visit.page.get_by_label("Password")).to_be_focused()
         assert_fine(visit, "login")
         visit.go("/open?token=wrong")
         assert_fine(visit, "closed", r"status of 403")

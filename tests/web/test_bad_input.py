@@ -44,15 +44,15 @@ def scramble(content):
 
 
 BAD_FILES = {
-    "picture": ("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(200), "no CSV file"),
-    "other ending": ("a.xlsx", b"PK\x03\x04", "CSV or Parquet"),
+    "picture": ("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(200), "a.csv is not a CSV file"),
+    "other ending": ("a.xlsx", b"PK\x03\x04", "a.xlsx is not a CSV or Parquet"),
     "no ending": ("table", b"a,b\n1,2\n", "CSV or Parquet"),
     "two endings": ("a.csv.exe", b"a,b\n1,2\n", "CSV or Parquet"),
-    "empty": ("a.csv", b"", "empty"),
+    "empty": ("a.csv", b"", "a.csv is empty"),
     "empty parquet": ("a.parquet", b"", "empty"),
     "blank": ("a.csv", b"\n\n\n", "one column only"),
     "header only": ("a.csv", b"a,b\n", "row"),
-    "csv as parquet": ("a.parquet", b"a,b\n1,2\n", "no Parquet"),
+    "csv as parquet": ("a.parquet", b"a,b\n1,2\n", "a.parquet is not a Parquet file"),
     "cut parquet": ("a.parquet", parquet(cut), "arquet"),
     "scrambled parquet": ("a.parquet", parquet(scramble), "arquet"),
     "not utf-8": ("a.csv", f"a,b\n{MARKER},\xe4\xf6\n".encode("latin-1") * 99, "UTF-8"),
@@ -235,7 +235,8 @@ def asked(client, key, query):
         ("s=disease&x=age&mechanism=watchdog", "bins"),
         ("s=disease&x=age&bin:age=width:x", "got 'width:x'"),
         ("s=disease&x=age&bin:age=width:-1", "positive"),
-        ("s=disease&x=age&bin:age=9,3", "increasing"),
+        ("s=disease&x=age&bin:age=9,3", "The starts must go up; 3 comes after 9."),
+        ("s=disease&x=age&bin:age=2024-02-01,2024-01-01", "2024-01-01 comes after 2024-02-01"),
         ("s=disease&x=age&bin:age=odd", "Bins of 'age' must be edges (0,18,30,45), width:10"),
         ("s=disease&x=zip&epsilon=x", "number"),
         ("s=disease&x=zip&epsilon=-1", "0 or more"),
@@ -273,7 +274,10 @@ def test_one_column_only(visit):
 def test_a_bad_file_shows_its_error_in_the_browser(visit):
     visit.go("/")
     upload_file(visit.page, payload("notes.csv", "\0\0\0"))
-    expect(visit.page.locator(".problem")).to_contain_text("This is no CSV file")
+    field, note = visit.page.get_by_label("Drop a CSV"), visit.page.locator("#upload-note")
+    expect(note).to_contain_text("notes.csv is not a CSV file")
+    expect(field).to_be_focused()
+    expect(field).to_have_attribute("aria-invalid", "true")
     upload_file(visit.page, payload("good.csv", clinic()))
     expect(visit.page.locator("#steps")).to_contain_text("good.csv")
 

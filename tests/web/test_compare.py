@@ -1,18 +1,47 @@
 """Settings side by side in a browser: one table, differences in bold, publish from any head."""
 
+import html
+import math
 import re
+from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from web.browsing import answer, limit
+import lowlift as ll
+from lowlift import workflow
+from lowlift._ledger import EVERYBODY, Entry
+from lowlift._wording import capital
+from lowlift.criteria import ALIP, LIP, AtMost, Chi2Lift, EveryPrior, MaxLift, Population
+from lowlift.encodings import published
+from lowlift.report.outcome import EMPTY, MOVED, USEFUL, Kept, Outcome
+from lowlift.web import words
+from lowlift.web.comparing import Head, recorded_heads, sections
+from lowlift.web.frame import Place
+from lowlift.web.recorded import again
+from lowlift.web.settings import Setting
+from lowlift.web.work import Answer
+from lowlift.workflow.consulting import Sum
+from lowlift.workflow.criteria import IN_NATS
+from lowlift.workflow.published import Recorded, criterion_in
+from lowlift.workflow.recording import budgets_text
+from web.browsing import Visit, answer, limit
+from web.serving import Server, clinic, post, settled, upload
+
+#: The heading of what settings and the ledger add up to.
+BEFORE = "With what was published before"
 
 
 def comparison(key, *settings):
-    """Return the address that compares settings of the small table."""
-    start = f"table={key}&s=disease&x=zip&mechanism=auto"
-    return "/compare?" + urlencode([("setting", f"{start}&{each}") for each in settings])
+    """Return the address that compares settings of the small table, automatic ones by default."""
+    start = f"table={key}&s=disease&x=zip"
+    more = ["" if "mechanism=" in each else "mechanism=auto&" for each in settings]
+    every = [f"{start}&{how}{each}" for how, each in zip(more, settings, strict=True)]
+    return "/compare?" + urlencode([("setting", each) for each in every])
 
 
 @pytest.fixture
@@ -28,7 +57,7 @@ def row(page, name):
 
 
 def test_settings_are_columns_and_differences_are_bold(three):
-    expect(three.get_by_role("heading", level=1)).to_have_text("Three settings side by side")
+    expect(three.get_by_role("heading", level=1)).to_have_text("Settings side by side")
     expect(three.locator("#cmp thead th .ttl")).to_have_text(
         ["2 times, everybody", "3 times, everybody", "2 times, sample"]
     )
@@ -57,11 +86,11 @@ def test_only_differences(three):
     expect(same).to_be_visible()
 
 
-def test_any_of_them_is_published_opened_or_left_out(three):
+def test_any_of_them_is_published_opened_or_removed(three):
     expect(three.get_by_role("link", name="Publish B")).to_have_attribute(
         "href", re.compile("/publish[?].*limit=3")
     )
-    three.get_by_role("link", name="Leave out A").click()
+    three.get_by_role("link", name="Remove A").click()
     expect(three.locator("#cmp thead th")).to_have_count(2)
     assert len(parse_qs(urlsplit(three.url).query)["setting"]) == 2
     three.get_by_role("link", name="Open B").click()
@@ -86,6 +115,8 @@ def test_settings_are_added_one_by_one_up_to_four(visit, clinic_key):
 def test_nothing_to_compare_says_so(visit):
     visit.go("/compare")
     expect(visit.page.get_by_text("There is nothing to compare yet")).to_be_visible()
+    current = visit.page.get_by_role("navigation", name="App").locator("[aria-current=page]")
+    expect(current).to_have_text("Compare")
 
 
 def test_what_was_published_already_is_said(visit, clinic_key):
@@ -98,3 +129,372 @@ def test_what_was_published_already_is_said(visit, clinic_key):
     expect(page.get_by_text("Written and verified")).to_be_visible()
     visit.go(address)
     expect(row(page, "Published for").locator("td")).to_have_text(["everybody", "nobody yet"])
+    expect(page.get_by_text(BEFORE)).to_have_count(0)  # there is no ledger
+    # Two settings fit a phone, with their buttons in one line.
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.locator(".cmp-wrap").evaluate("e => e.scrollWidth <= e.clientWidth")
+    buttons = page.get_by_role("link", name=re.compile("^Publish [AB]( again)?$")).all()
+    assert len({button.bounding_box()["y"] for button in buttons}) == 1
+
+
+# What differs, and what is best ------------------------------------------------------------------
+
+
+def head(kept, state=USEFUL, mechanism="auto", chosen="random-response", **more):
+    """Return a setting whose release keeps so much, by the words for it."""
+    numbers = tuple(Kept(value, words) for words, value in kept.items())
+    said = Outcome(state, "", "", numbers, 0.5, None, ())
+    encoded, found = SimpleNamespace(name="values"), SimpleNamespace(name=chosen)
+    design = SimpleNamespace(encoded=encoded, chosen=found)
+    place = Place("protection", Setting("1", ("s",), ("x",), mechanism=mechanism))
+    return Head("A", "", place, Answer(design, said), **more)
+
+
+def rows_of(*found):
+    return {row.name: row.cells for _, rows in sections(found) for row in rows}
+
+
+def bests(*found):
+    """Return the rows of what is kept, each with the places of those that are best."""
+    rows = {row.name: row.cells for row in dict(sections(found))["What is kept"]}
+    return {name: [k for k, c in enumerate(cells) if c.is_best] for name, cells in rows.items()}
+
+
+def test_the_best_of_a_row_is_told_by_its_own_numbers():
+    first = head({"of rows": "79%", "of values": "84%", MOVED: "0.3"})
+    second = head({"of rows": "85%", "of values": "<1%", MOVED: "<0.1"})
+    third = head({"of rows": "85%", "of values": "9%", MOVED: "<0.1"})
+    empty = head({"of rows": "99%", "of values": "9%", MOVED: "0"}, state=EMPTY)
+    other = head({"of rows": "79%", "groups for 9": "7"})
+    assert bests(first, second) == {"Rows": [1], "Values": [0], capital(MOVED): [1]}
+    assert bests(first, second, third) == {"Rows": [], "Values": [0], capital(MOVED): []}
+    assert bests(first, second, empty)["Rows"] == []
+    assert not any(bests(first, other).values())  # they are not of one form
+    assert not any(bests(first).values())
+
+
+def test_what_does_not_apply_is_said_and_is_no_difference():
+    found = rows_of(
+        head({"of rows": "9%", "change": "0 pts"}), head({"of rows": "8%", "groups for 9": "7"})
+    )
+    assert [(c.text, c.differs) for c in found["Rows"]] == [("9%", False), ("8%", True)]
+    assert found["Change"][1][:3] == ("does not apply", "", False)
+    assert [(c.text, c.differs) for c in found["Groups for 9"]] == [
+        ("does not apply", False),
+        ("7", True),
+    ]
+
+
+def test_a_release_is_the_same_as_its_publication():
+    one = head({}, published_for=("the ministry",))
+    entry = _recorded(None).entry
+    recorded = Recorded(entry, LIP.at_most(2), is_there=True, missing="value",
+                        mechanism="random-response")  # fmt: skip
+    (known,) = recorded_heads([recorded], one.place, frozenset("sx"), 1)
+    found = rows_of(one, known._replace(published_for=("the ministry",)))
+    texts = [cell.text for cell in found["Mechanism"]]
+    assert texts == ["Automatic: optimal random response", "Optimal random response"]
+    assert not [name for name, cells in found.items() if any(c.differs for c in cells)]
+
+
+def test_criteria_and_mechanisms_are_named_as_on_the_step_protection(client, clinic_key):
+    page = settled(client, f"/protection?table={clinic_key}&s=disease&x=zip")
+    options = dict(re.findall(r'<option value="([^"]+)"[^>]*>([^<]+)<', html.unescape(page)))
+    named = words.CRITERIA | words.MECHANISMS
+    assert named.keys() == {*IN_NATS, *workflow.MECHANISMS}
+    for name, said in named.items():
+        assert options[name] == said
+
+
+# From the ledger ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def telling(tmp_path_factory):
+    """A server whose ledger has two publications of a table; its client, and what asks for it."""
+    folder = tmp_path_factory.mktemp("compared")
+    first = Server(folder, LOWLIFT_LEDGER=str(folder / "ledger.sqlite"))
+    with first.client() as client:
+        given = upload(client, "clinic.csv", clinic().encode()).headers["location"].split("?")[1]
+        post(client, f"{given}&s=disease&x=zip&x=age&limit=1.1&cells=auto", to="the archive")
+    first.stop()  # which removes its files: the release is gone
+    again = Server(folder, LOWLIFT_LEDGER=str(folder / "ledger.sqlite"))
+    with again.client() as client:
+        given = upload(client, "clinic.csv", clinic().encode()).headers["location"].split("?")[1]
+        post(
+            client, f"{given}&s=disease&x=zip&limit=1.3&mechanism=subset-merging", to="the ministry"
+        )
+        yield again, client, given
+    again.stop()
+
+
+def test_what_the_ledger_has_of_the_table_stands_beside(chromium, telling):
+    server, client, given = telling
+    visit = Visit(chromium, server, client, viewport={"width": 1280, "height": 900})
+    page = visit.page
+    visit.go("/compare?" + urlencode({"setting": f"{given}&s=disease&x=zip&limit=2"}))
+    heads = page.locator("#cmp thead th")
+    expect(heads).to_have_count(3)
+    expect(heads.locator(".tag", has_text="from the ledger")).to_have_count(2)
+    expect(heads.nth(1)).to_contain_text(re.compile(r"Published on \d+ \w+ \d{4} for the ministry"))
+    expect(row(page, "Limit").locator("td")).to_have_text(["2 times", "1.3 times", "1.1 times"])
+    expect(row(page, "Limit").locator("td.dif")).to_have_count(2)
+    expect(row(page, "Mechanism").locator("td")).to_have_text(
+        ["Automatic: optimal random response", "Subset merging", "not in the ledger"]
+    )
+    expect(row(page, "Mechanism").locator("td.dif")).to_have_text(
+        ["Subset merging"]
+    )  # not what is not known
+    expect(row(page, "Columns").locator("td")).to_have_text(["zip", "zip", "2, with age"])
+    expect(row(page, "flu").locator("td").nth(1)).to_contain_text("%")
+    expect(row(page, "flu").locator("td").nth(2)).to_have_text("not in the ledger")
+    expect(row(page, "flu").locator("td.dif").nth(1)).to_have_count(0)
+    missing = "cannot be told: a release is missing"
+    expect(row(page, "The archive, together").locator("td")).to_have_text(
+        [missing, "not for them", "published before"]
+    )
+    expect(row(page, "The ministry, together").locator("td")).to_have_text(
+        [re.compile("times"), "published before", "not for them"]
+    )
+    expect(page.get_by_text("Cannot be told: The release of an earlier")).to_be_visible()
+    expect(page.get_by_role("link", name="Remove")).to_have_count(0)  # it is the only setting
+    # The release of the first is gone: its columns and its limit are all that is known.
+    expect(page.get_by_role("link", name=re.compile("^Publish"))).to_have_text(
+        ["Publish A", "Publish B again"]
+    )
+    start = page.get_by_role("link", name="Start from its columns and limit C")
+    expect(start).to_have_attribute("href", re.compile("x=zip&x=age&limit=1.1&"))
+    page.get_by_role("link", name="Publish B again").click()
+    expect(page).to_have_url(re.compile("limit=1.3&mechanism=subset-merging"))
+    expect(page.locator('[data-ask="ledger"]')).to_be_visible()  # it counts what was published
+    visit.check()
+    visit.close()
+
+
+# With what was published before ------------------------------------------------------------------
+
+
+#: Rows by zip code: with flu, with nothing, with a cold. As it is, the table keeps a limit of 2.
+ZIPS = {"a": (6, 3, 1), "b": (3, 5, 2), "c": (2, 6, 2), "d": (2, 6, 3)}
+
+
+def zip_codes():
+    """Return a table that has every disease in every zip code as the text of a CSV file."""
+    lines = [
+        f"{place},{disease}\n"
+        for place, rows in ZIPS.items()
+        for disease, n in zip(("flu", "none", "cold"), rows, strict=True)
+        for _ in range(20 * n)
+    ]
+    return "zip,disease\n" + "".join(lines)
+
+
+@pytest.fixture
+def holding(tmp_path, chromium):
+    """A visit of a server with an empty ledger, and a table in it that limits can be kept on."""
+    server = Server(tmp_path, LOWLIFT_LEDGER=str(tmp_path / "ledger.sqlite"))
+    with server.client() as client:
+        place = upload(client, "clinic.csv", zip_codes().encode()).headers["location"]
+        visit = Visit(chromium, server, client, viewport={"width": 1280, "height": 900})
+        yield visit, place.split("table=")[1]
+        visit.check()
+        visit.close()
+    server.stop()
+
+
+def published_of(client, query, to, folder):
+    """Publish to a recipient, and return the channel that was and the counts it is of."""
+    _, where = post(client, query, to=to, again="yes")
+    file = folder / f"{to}.json"
+    file.write_text(client.get(f"/download/{where.rsplit('/', 1)[1]}/release").text)
+    release = ll.Release.from_json(file)
+    return release.joint, published(release).channel
+
+
+def largest_lift(joint, *channels):
+    """Return the largest lift of the product of channels, in fractions and by its definition."""
+    counts, every = joint.counts.tolist(), range(joint.n_x)
+    total, prior = sum(map(sum, counts)), [sum(row) for row in counts]
+    weights = [
+        [dict(zip(*channel.atom(y), strict=True)) for y in range(channel.n_y)]
+        for channel in channels
+    ]
+    found = []
+    for outputs in product(*weights):
+        given = [math.prod(output.get(x, 0) for output in outputs) for x in every]
+        masses = [sum(n * w for n, w in zip(row, given, strict=True)) for row in counts]
+        if any(masses):
+            found += [
+                Fraction(n * total, sum(masses) * p) for n, p in zip(masses, prior, strict=True)
+            ]
+    return max(found)
+
+
+def assert_shows(cell, lift):
+    """Check that a cell shows a factor to three digits, rounded up."""
+    shown = Fraction(re.fullmatch(r"([\d.]+) times( best)?", cell.inner_text())[1])
+    assert lift <= shown <= lift + Fraction(1, 100)
+
+
+def test_what_a_setting_adds_up_to_with_what_was_published(holding, tmp_path):
+    visit, key = holding
+    page, client = visit.page, visit.client
+    merging = "limit=2&mechanism=subset-merging"
+    address = comparison(key, merging, "limit=1.2", "criterion=max-lift&epsilon=2")
+    start = f"table={key}&s=disease&x=zip&"
+    visit.go(address)
+    expect(page.locator("#cmp .state.useful")).to_have_count(3)
+    expect(page.locator("#compared [data-events]")).to_have_count(0)
+    expect(page.get_by_text(BEFORE)).to_have_count(0)  # nothing was published
+
+    first = published_of(client, f"{start}limit=1.3", "the ministry", tmp_path)
+    visit.go(address)
+    expect(page.locator("#cmp tr.sect").last).to_have_text(BEFORE)
+    expect(page.locator("#compared [data-events]")).to_have_count(0)
+    ministry, others = row(page, "The ministry, together"), row(page, "Everybody else")
+    expect(page.locator("#cmp tbody").last.locator("tr")).to_have_count(3)
+    expect(ministry.locator("td").nth(1)).to_have_text(re.compile("times, beyond its limit$"))
+    expect(ministry.locator("td.dif")).to_have_count(1)
+    expect(ministry.locator("td").nth(3)).to_have_text("published before")
+    expect(others.locator("td").nth(3)).to_have_text("not for them")
+    together, alone = ministry.locator("td").first, others.locator("td").first
+    texts = together.inner_text(), alone.inner_text()
+
+    # The same from the releases themselves: what is published to one adds up for them alone.
+    joint, channel = published_of(client, f"{start}{merging}", "the archive", tmp_path)
+    assert first[0].counts.tolist() == joint.counts.tolist()
+    assert_shows(together, largest_lift(joint, first[1], channel))
+    assert_shows(alone, largest_lift(joint, channel))
+    visit.go(address)
+    archive = row(page, "The archive, together").locator("td").first
+    expect(archive).to_have_text(re.compile("times"))
+    assert_shows(archive, largest_lift(joint, channel, channel))
+    expect(page.locator("#compared [data-events]")).to_have_count(0)
+    assert (together.inner_text(), alone.inner_text()) == texts
+    for theme, width in product(("light", "dark"), (1280, 390)):
+        page.emulate_media(color_scheme=theme)
+        page.set_viewport_size({"width": width, "height": 900})
+        assert not [each["id"] for each in Axe().run(page).response["violations"]]
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_what_was_published_to_everybody_counts_for_all(holding, tmp_path):
+    visit, key = holding
+    page, merging = visit.page, "limit=3&mechanism=subset-merging"
+    query = f"table={key}&s=disease&x=zip&"
+    _, public = published_of(visit.client, f"{query}limit=1.3", EVERYBODY, tmp_path)
+    visit.go(comparison(key, merging))
+    everybody = row(page, "Everybody, together").locator("td").first
+    expect(everybody).to_have_text(re.compile("times"))
+    expect(row(page, "Everybody else")).to_have_count(0)
+    shown = everybody.inner_text()
+    joint, channel = published_of(visit.client, f"{query}{merging}", "the archive", tmp_path)
+    assert_shows(everybody, largest_lift(joint, public, channel))
+    visit.go(comparison(key, merging))
+    expect(row(page, "Everybody else").locator("td").first).to_have_text(shown)
+    archive = row(page, "The archive, together").locator("td").first
+    expect(archive).to_have_text(re.compile("times"))
+    assert_shows(archive, largest_lift(joint, public, channel, channel))
+
+
+def sums(**more):
+    """Return a setting with what the ministry and everybody else would hold."""
+    found = tuple(Sum(name, *values) for name, values in more.items())
+    return head({}, sums=found)
+
+
+def together_of(*found):
+    (rows,) = [rows for name, rows in sections(found, ["ministry"]) if name == BEFORE]
+    return [[tuple(cell[i] for i in (0, 2, 3)) for cell in row.cells] for row in rows]
+
+
+def test_sums_that_are_not_there_are_neither_different_nor_compared():
+    one = sums(ministry=("2.7", "0.3", True), everybody=("2", "0.5", True))
+    two = sums(ministry=("1.7", "0.5", False), everybody=("1.2", "0.9", True))
+    pending, cannot = head({}), sums(ministry=("", "", None), everybody=("1.2", "0.9", True))
+    assert together_of(one, two) == [
+        [("2.7 times", False, False), ("0.5 to 1.7 times, beyond its limit", True, False)],
+        [("2 times", False, False), ("1.2 times", True, True)],
+    ]
+    assert together_of(one, two, pending)[1] == [
+        ("2 times", False, False),
+        ("1.2 times", True, False),  # a better one may follow
+        ("being computed", False, False),
+    ]
+    assert together_of(pending, one)[0][1] == ("2.7 times", False, False)
+    assert together_of(one, cannot)[0][1] == ("cannot be told", True, False)
+    of_readers = sums(ministry=("", "", True), everybody=("", "", False))
+    assert [cells[1][0] for cells in together_of(one, of_readers)] == [
+        "within its limit",
+        "beyond its limit",
+    ]
+    refused = Head("A", "", one.place, None, "no column is chosen.")
+    assert together_of(one, refused)[0][1] == ("does not apply", False, False)
+
+
+CRITERIA = [
+    LIP.at_most(2),
+    LIP(0.5),
+    MaxLift(1.0),
+    ALIP(0.5, 1.5),
+    Chi2Lift(0.25, 0.75),
+    Population(LIP.at_most(3), 0.9),
+]
+
+
+@pytest.mark.parametrize("criterion", CRITERIA, ids=str)
+def test_a_ledgers_text_is_read_as_its_criterion_and_asked_for_again(criterion):
+    assert criterion_in(budgets_text(criterion)) == criterion
+    found = again(_recorded(criterion), "1", frozenset("sx"))
+    assert found.setting.bound() == criterion
+    assert (found.setting.sensitive, found.setting.released) == (("s",), ("x",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        budgets_text(AtMost({"ill": 0.5}, 2.0)),  # the value is not in the ledger
+        "",
+        "LIP",
+        "LIP(epsilon=-1.0)",
+        "LIP(epsilon=0.5, more=1)",
+        "open(epsilon=0.5)",
+        "__import__('os')",
+        "LIP(epsilon=LIP(epsilon=0.5))",
+        "(" * 5000,
+    ],
+)
+def test_a_text_that_says_no_criterion_in_full_is_not_read(text):
+    assert criterion_in(text) is None
+
+
+def test_what_has_no_words_in_the_app_is_not_asked_for_again():
+    assert again(_recorded(None), "1", frozenset("sx")) is None
+    assert again(_recorded(EveryPrior(0.1, 0.5, 0.5)), "1", frozenset("sx")) is None
+    assert again(_recorded(LIP(0.5)), "1", frozenset("s")) is None  # a column is gone
+    from_data = _recorded(LIP(0.5))._replace(is_there=True, is_from_data=True, mechanism="watchdog")
+    assert not again(from_data, "1", frozenset("sx")).is_whole
+
+
+def _recorded(criterion):
+    entry = Entry(
+        **dict.fromkeys(
+            ["source_sha256", "people", "id_column", "release_file", "draw_sha256", "refines"]
+        ),
+        source="t.csv",
+        sensitive=("s",),
+        released=("x",),
+        kept=(),
+        rows=9,
+        release="",
+        encoding="groups",
+        criterion="",
+        draws="fresh",
+        recipient="everybody",
+        output="",
+        output_sha256=None,
+        receipt_file=None,
+        is_unaudited=False,
+        lowlift="",
+    )
+    return Recorded(entry, criterion)

@@ -126,7 +126,7 @@ def test_nothing_is_left_when_it_ends(tmp_path, long_table, number):
             assert str(table.parent) not in start
             key = upload(client, "long.csv", long_table.read_bytes()).headers["location"]
             address = f"{key}&s=s&x=x&mechanism=random-response"
-            until_page(client, address, "no release can keep more")
+            until_page(client, address, "No method keeps more")
             (folder,) = server.temporary.glob("lowlift-web-*")
             assert stat.S_IMODE(folder.stat().st_mode) == 0o700
             running = workers(server)

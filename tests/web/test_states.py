@@ -3,7 +3,7 @@
 import math
 import re
 from dataclasses import replace
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from hypothesis import given
@@ -12,12 +12,13 @@ from playwright.sync_api import expect
 
 from lowlift.criteria import LIP, Population
 from lowlift.errors import InvalidInput
+from lowlift.web import words
 from lowlift.web.settings import ENCODINGS, MOST_PINNED, WEIGHTS, Setting, pinned_of
 from lowlift.workflow import MECHANISMS, ColumnProfile
 from lowlift.workflow.criteria import IN_NATS, SINGLE
 from lowlift.workflow.overview import Overview
 from web.browsing import answer, choose, go_to, limit
-from web.serving import until
+from web.serving import post, until
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=12
@@ -75,6 +76,11 @@ def bounds(draw):
 @given(settings_of_forms())
 def test_a_setting_comes_back_from_its_query(setting):
     assert Setting.of(parse_qsl(setting.query)) == setting
+
+
+def test_every_choice_has_a_name():
+    assert tuple(words.CRITERIA) == IN_NATS
+    assert tuple(words.MECHANISMS) == MECHANISMS
 
 
 @given(settings_of_forms())
@@ -183,7 +189,7 @@ def test_what_is_wrong_is_told_by_its_field():
     ]
     found, faults = Setting.read(query)
     assert sorted(faults) == ["bin:b", "cells", "limit"]
-    assert "increasing" in faults["bin:b"]
+    assert "must go up" in faults["bin:b"]
     assert "above 1" in faults["limit"]
     assert (found.bins, found.limit) == ((("b", "9,3"),), 2.0)
     kinds = Setting.read([("s", "a"), ("x", "b"), ("bin:b", "each")])[0].wrong_bins({"b": "real"})
@@ -254,6 +260,37 @@ def test_a_url_brings_its_state_back_in_another_page(visit, query, step):
     assert shown(other) == first
     other.reload()
     assert shown(other) == first
+
+
+def test_reload_anywhere(visit, client, query):
+    """Each page says the same after a reload, and a publication is not written again."""
+    page = visit.page
+    setting = f"table={query.partition('table=')[2].partition('&')[0]}&s=disease&x=zip"
+    _, written = post(client, setting)
+    compared = urlencode([("setting", setting), ("setting", f"{setting}&limit=3")])
+    for address in (
+        "/",
+        f"/columns?{setting}",
+        f"/columns?{setting}&x=age&bin:age=60,30",
+        f"/protection?{setting}&limit=0.5",
+        f"/publish?{setting}&to=the+ministry",
+        f"/compare?{compared}",
+        written,
+        "/nowhere",
+    ):
+        visit.go(address)
+        expect(page.locator("main [data-events]")).to_have_count(0)
+        page.wait_for_load_state("networkidle")  # parts of a page are asked for once it is there
+        before = page.url, page.locator("main").inner_text()
+        page.reload()
+        expect(page.locator("main [data-events]")).to_have_count(0)
+        expect(page.locator("main")).to_have_text(re.compile(r"\S"))
+        until(lambda told=before: (page.url, page.locator("main").inner_text()) == told)
+    expect(page.get_by_text("Publications")).to_have_count(0)
+    visit.go("/")
+    expect(page.locator("#publications li")).to_have_count(1)
+    said = re.compile(r"for everybody, \d+ \w+ \d{4}; disease at most 2 times as likely")
+    expect(page.locator("#publications li")).to_contain_text(said)
 
 
 def test_a_former_address_leads_to_the_same_setting(visit, query):

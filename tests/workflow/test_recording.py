@@ -416,6 +416,48 @@ def test_a_ledger_is_consulted_without_a_word_in_it(people, tmp_path):
     assert len(entries(tmp_path)) == 1
 
 
+def test_what_recipients_would_hold_is_what_the_ledger_says_of_each(people, tmp_path):
+    from lowlift.workflow import design, publish
+    from lowlift.workflow.consulting import consult, sums
+
+    path, made = tmp_path / "ledger.sqlite", design(people, WARD, ll.LIP(0.3))
+    options = Options(recording=Recording(path))
+
+    def asked(what=made):
+        with open_table(people) as table:
+            return {each.recipient: each for each in sums(table, what, options, ("a", "b"))}
+
+    def consulted(to):
+        with open_table(people) as table:
+            return consult(table, made.encoded, Options(recording=Recording(path, to=to)))
+
+    assert asked() == {}
+    publish(people, made, str(tmp_path / "a.csv"), Options(recording=Recording(path, to="a")))
+    found = asked()
+    assert list(found) == ["a", "b", "everybody"]
+    assert found["a"][1:4] == (consulted("a").most, consulted("a").least, False)
+    # Who got nothing holds this one alone: exactly its bound, e**0.3 rounded up.
+    alone = float(made.audit.lift.max())
+    assert alone <= float(found["b"].most) < alone + 0.01
+    assert (found["b"].most, found["b"].holds) == (found["everybody"].most, True)
+    # For a population or other readers, what is promised is said, not what these rows show.
+    population = asked(design(people, WARD, ll.Population(ll.MaxLift(2.0))))
+    assert (population["a"].most, population["a"].holds) == ("7.39", True)
+    readers = asked(design(people, WARD, ll.EveryPrior(0.1, 0.01, 0.01)))
+    assert readers["a"][1:4] == ("", "", False)
+    assert readers["everybody"].most == "1.02"
+    publish(
+        people,
+        design(people, WARD, ll.MaxLift(2.0)),
+        str(tmp_path / "all.csv"),
+        Options(recording=Recording(path)),
+    )
+    assert float(asked()["everybody"].most) > float(found["everybody"].most)
+    (tmp_path / "a.release.json").unlink()
+    assert (asked()["a"].holds, asked()["a"].is_missing) == (None, True)
+    assert asked()["b"].holds is not None
+
+
 def two_columns(seed, rows):
     """Return a population of S by two columns, (2, 3, 3), and a sample of it as a frame."""
     rng = np.random.default_rng(seed)

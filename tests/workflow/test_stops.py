@@ -108,3 +108,24 @@ def test_merging_at_tighter_budgets_gives_a_first_design_and_once_does_not():
     (first,) = heard
     assert first.is_satisfied
     assert first.release.audit.nmi < best.release.audit.nmi
+
+
+@pytest.mark.parametrize("n_steps", [1, 2, 4, 8])
+def test_a_stopped_search_publishes_values_that_tell_no_less_than_the_first_design(n_steps):
+    rng = np.random.default_rng(3)
+    counts = rng.multinomial(40_000, rng.dirichlet(np.ones(15 * 200))).reshape(15, 200) + 1
+    joint, spec = ll.Joint.from_counts(counts), Origin((), (), "value", "", 0, None)
+    heard, steps = [], []
+
+    def stop(state):
+        steps.append(state)
+        return len(steps) < n_steps
+
+    how = {"preferred": "values", "first": heard.append, "progress": stop}
+    made = design_counted(joint, spec, ll.LIP.at_most(1.5), **how)
+    (first,) = heard
+    assert made.encoded.name == first.encoded.name == "values"
+    assert made.encoded.nmi >= first.encoded.nmi
+    assert made.is_satisfied
+    assert made.release.certificate.upper_bound >= made.encoded.nmi
+    assert made.release.certificate.is_stopped

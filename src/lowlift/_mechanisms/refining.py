@@ -70,7 +70,7 @@ def refine(
     ------
     InvalidInput
         For a total budget below that of the first release, a criterion without an exact verdict, or
-        a release of rows drawn inside cells, which no key can repeat.
+        a release of rows drawn inside cells: a part of a cell has no rows of its own.
     BoundViolated
         When the first release alone breaks the total criterion.
 
@@ -100,8 +100,9 @@ def refine(
     if first.origin is not None and first.origin.encoding:
         if first.origin.cells is not None:
             raise InvalidInput(
-                "a release of rows cannot be refined: its rows are drawn without a key, so that "
-                "what each row became is not known. Publish with bins instead of cells."
+                "a release of rows cannot be refined: a refinement publishes codes of parts of "
+                "outputs, and its outputs are cells whose rows are published. Publish with bins "
+                "instead of cells."
             )
         first = published(first).release
     total = _checked(first, criterion)

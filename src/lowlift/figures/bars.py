@@ -14,6 +14,8 @@ from lowlift.figures.svg import inline_svg
 #: The first part of a bar, and the rest of it.
 BAR_COLOURS = (COLOURS[1], "#a9d0e8")
 _ROW, _LETTER, _NUMBER = 0.21, 0.074, 0.62
+#: Letters of a label.
+_LONGEST = 22
 
 
 def bar_chart_svg(
@@ -24,12 +26,14 @@ def bar_chart_svg(
     parts: Floats | None = None,
     width: float = 3.7,
     most: float | None = None,
+    letters: int = 0,
     salt: str = "",
 ) -> str:
     """Return shares between 0 and 1 as horizontal bars, an ``<svg>`` element to put into HTML.
 
     `parts` is what is drawn dark of each share, all by default. `most` is the share at the right
-    end; of a larger one only the number is shown. For `title` and `salt` see `inline_svg`.
+    end; of a larger one only the number is shown. There is room for labels of so many `letters`, or
+    more: two charts with the same of both have one scale. For `title` and `salt` see `inline_svg`.
     """
     values = np.asarray(shares, np.float64)
     first = values if parts is None else np.asarray(parts, np.float64)
@@ -38,8 +42,8 @@ def bar_chart_svg(
             f"shares and parts must have one number per label; got shapes {values.shape} and "
             f"{first.shape} for {len(labels)} labels."
         )
-    names = [shortened(label, 22) for label in labels]
-    left = min(1.75, 0.14 + _LETTER * max(map(len, names)))
+    names = [shortened(label, _LONGEST) for label in labels]
+    left = min(1.75, 0.14 + _LETTER * max(min(letters, _LONGEST), *map(len, names)))
     canvas = Canvas(width, 0.12 + _ROW * len(names))
     most = float(values.max()) if most is None else most
     scale = (width - left - _NUMBER) / (most or 1.0)

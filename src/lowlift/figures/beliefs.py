@@ -13,6 +13,7 @@ def belief_svg(
 ) -> str:
     """Return an ``<svg>`` element: a tick before, a band after, dots at the limit.
 
+    The end of the band is as high as the band: tick and dots, which are higher, are seen behind it.
     It has classes and no colours: ``track``, ``band``, ``beyond`` (the part of the band beyond the
     limit), ``limit``, ``prior`` and ``worst``; the page's style sheet draws them in its theme.
 
@@ -45,7 +46,7 @@ def belief_svg(
         parts.append(f'<path class="limit" d="M{_place(limit)} 0V{_HEIGHT}"/>')
     parts.append(f'<path class="prior" d="M{_place(before)} 0V{_HEIGHT}"/>')
     if limit is None or most <= limit:
-        parts.append(f'<path class="worst" d="M{end} 1V{_HEIGHT - 1}"/>')
+        parts.append(f'<path class="worst" d="M{end} 3V11"/>')
     return (
         f'<svg class="belief" viewBox="0 0 {_WIDTH:g} {_HEIGHT}" preserveAspectRatio="none" '
         f'role="img" aria-label="{words}"><title>{words}</title>{"".join(parts)}</svg>'

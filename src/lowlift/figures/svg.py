@@ -97,6 +97,11 @@ def svg_of(figure: "Figure", title: str, salt: str) -> ET.Element:
     used = set(re.findall(r'(?:href="|url\()#(\w+)', text))
     for element in root.iter():
         _tidy(element, used)
+    for element in root.iter("use"):  # which has the colours, but for black
+        element.attrib.setdefault("fill", "#000000")
+    for path in root.findall(".//defs/path"):  # a page cannot reach into what is used
+        for name in [name for name in path.attrib if name.startswith("stroke")]:
+            del path.attrib[name]
     return root
 
 

@@ -60,12 +60,12 @@ class Belief(NamedTuple):
     @property
     def after(self) -> str:
         """The largest belief after, in percent, rounded up."""
-        return share_text(self.most, ROUND_CEILING)
+        return share_text(self.most, ROUND_CEILING, self._digits)
 
     @property
     def lead(self) -> str:
         """What stands before the largest belief: ``8% before, at most``."""
-        return f"{share_text(self.before)} before, {'at most' if self.is_kept else 'up to'}"
+        return f"{self._was} before, {self._bound}"
 
     @property
     def words(self) -> str:
@@ -73,11 +73,17 @@ class Belief(NamedTuple):
         return f"{self.lead} {self.after} after"
 
     @property
+    def in_short(self) -> str:
+        """The same where there is little room: ``8%, then at most 16%``."""
+        return f"{self._was}, then {self._bound} {self.after}"
+
+    @property
     def title(self) -> str:
         """Value and both ends in words, for a picture."""
-        low = share_text(self.least, ROUND_FLOOR)
-        before = share_text(self.before)
-        return f"{self.value}: {before} before, between {low} and {self.after} after seeing a row"
+        low = share_text(self.least, ROUND_FLOOR, self._digits)
+        return (
+            f"{self.value}: {self._was} before, between {low} and {self.after} after seeing a row"
+        )
 
     @property
     def picture(self) -> str:
@@ -88,9 +94,23 @@ class Belief(NamedTuple):
             limit = max(limit, self.most)
         return belief_svg(*numbers, None if limit is None else float(limit), title=self.title)
 
+    @property
+    def _bound(self) -> str:
+        return "at most" if self.is_kept else "up to"
 
-def share_text(share: Fraction | float, rounding: str = ROUND_HALF_EVEN) -> str:
-    """Return a share in percent to two digits, above 99% to three.
+    @property
+    def _was(self) -> str:
+        return share_text(self.before, digits=self._digits)
+
+    @property
+    def _digits(self) -> int:
+        """Two, or three where rounding up would say more of a growth than there is."""
+        is_small = self.most - self.before < min(Fraction(1, 100), self.before / 10)
+        return 3 if is_small else 2
+
+
+def share_text(share: Fraction | float, rounding: str = ROUND_HALF_EVEN, digits: int = 2) -> str:
+    """Return a share in percent to so many digits, above 99% to three.
 
     Examples
     --------
@@ -100,7 +120,7 @@ def share_text(share: Fraction | float, rounding: str = ROUND_HALF_EVEN) -> str:
     ('99.9%', '11%')
     """
     exact = Fraction(share)
-    digits = 3 if exact > Fraction(99, 100) else 2
+    digits = 3 if exact > Fraction(99, 100) else digits
     if exact not in {0, 1} and rounding == ROUND_HALF_EVEN and exact > Fraction(99, 100):
         rounding = ROUND_FLOOR  # what is not certain is not written so
     # Enough digits that a tie or a digit beyond the last is seen.
@@ -146,19 +166,20 @@ def beliefs_of(audit: Audit) -> tuple[Belief, ...]:
 
 
 def allowed_text(belief: Belief, factor: float) -> str:
-    """Return the largest belief that a factor for all lifts allows, in percent, rounded up.
+    """Return from where to where a factor for all lifts lets a belief go, rounded up.
 
     The value becomes at most `factor` times as likely, and the others together no less than
-    1/`factor` times.
+    1/`factor` times. Of this table: for a `Population`, P(s) is not known exactly.
 
     Examples
     --------
     >>> half = Belief("ill", Fraction(1, 2), Fraction(0), Fraction(1))
     >>> allowed_text(half, 1.5), allowed_text(half, 3.0)
-    ('67%', '84%')
+    ('50% to 67%', '50% to 84%')
     """
     exact, before = Fraction(repr(factor)), belief.before
-    return share_text(min(before * exact, 1 - (1 - before) / exact), ROUND_CEILING)
+    most = min(before * exact, 1 - (1 - before) / exact)
+    return f"{share_text(before)} to {share_text(most, ROUND_CEILING)}"
 
 
 def worst_first(beliefs: Sequence[Belief]) -> list[Belief]:
@@ -169,15 +190,13 @@ def worst_first(beliefs: Sequence[Belief]) -> list[Belief]:
 def _limits(audit: Audit, bases: Sequence[Fraction]) -> list[Fraction | None]:
     """Return the largest belief that the criterion allows in each value, rounded up."""
     plain = plain_criterion(audit.criterion)
-    upper = ends_of(plain).upper
+    lower, upper = ends_of(plain)
     limits: list[Fraction | None] = [None] * len(bases)
     if math.isfinite(upper):
-        factor = Fraction(exp_of(Fraction(min(upper, _LARGEST)), _BITS)[1], 1 << _BITS)
-        # A budget made of a factor is the float just below its logarithm: 2, not 1.9999999999.
-        whole = factor.limit_denominator(1_000_000)
-        if whole >= factor and float(whole - factor) <= 4e-16 * float(whole):
-            factor = whole
-        limits = [min(Fraction(1), base * factor) for base in bases]
+        limits = [min(Fraction(1), base * _factor(upper)) for base in bases]
+    if math.isfinite(lower):  # what all other values keep is not left for this one
+        rest = [1 - (1 - base) / _factor(lower) for base in bases]
+        limits = [r if old is None else min(old, r) for old, r in zip(limits, rest, strict=True)]
     if isinstance(plain, BetaLikeness):
         limits = [plain.allowed(base) for base in bases]
     if isinstance(plain, AtMost):
@@ -185,6 +204,16 @@ def _limits(audit: Audit, bases: Sequence[Fraction]) -> list[Fraction | None]:
             old = limits[s]
             limits[s] = bound if old is None else min(old, bound)
     return limits
+
+
+def _factor(budget: float) -> Fraction:
+    """Return e**budget, rounded up."""
+    factor = Fraction(exp_of(Fraction(min(budget, _LARGEST)), _BITS)[1], 1 << _BITS)
+    # A budget made of a factor is the float just below its logarithm: 2, not 1.9999999999.
+    whole = factor.limit_denominator(1_000_000)
+    if whole >= factor and float(whole - factor) <= 4e-16 * float(whole):
+        return whole
+    return factor
 
 
 def _of_table(audit: Audit, shares: Sequence[Fraction]) -> tuple[list[Fraction], list[Fraction]]:

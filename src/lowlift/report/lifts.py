@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lowlift.report.report import Report
 
 _RISKIEST, _OUTPUTS = 12, 3
+#: Values up to which all are shown.
+_ALL = 20
 #: Cells, whose names are long.
 _CELLS = 6
 
@@ -41,7 +43,8 @@ def riskiest(
     the `names` of the values of X and of its outputs. `is_judged`: there is one bound to judge by.
     `what` each of them is.
     """
-    order = raw.most_extreme(_CELLS if what == "cell" else _RISKIEST)
+    n_x = raw.joint.n_x
+    order = raw.most_extreme(_CELLS if what == "cell" else n_x if n_x <= _ALL else _RISKIEST)
     s_labels = [cell(shown(label)) for label in raw.joint.s_labels]
     rows = []
     for x in order:
@@ -64,9 +67,10 @@ def riskiest(
     if published is not None:
         head += ["published as", "then at most", "then at least"]
     numeric = (1, 6, 7) if published is not None else (1,)
-    caption = f"The highest and lowest lifts: {len(rows)} of {counted(raw.joint.n_x, what)}"
+    some = f"{len(rows)} of " if len(rows) < n_x else ""
+    caption = f"The highest and lowest lifts: {some}{counted(n_x, what)}"
     caption += "." if published is None else ", and what became of them."
-    return Table(caption, tuple(head), tuple(rows), numeric, raw.joint.n_x - len(rows))
+    return Table(caption, tuple(head), tuple(rows), numeric, n_x - len(rows))
 
 
 def _became(published: Audit, x: int, names: tuple[str, ...]) -> list[str]:

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from lowlift.criteria import Criterion
     from lowlift.report.report import Report
 
-ADVERSARY = (
-    "Someone who knows how the sensitive and the released values are distributed together in the "
-    "table, knows the channel, the codebook and this software, and sees the published value of "
-    "one record. They know neither that record's own released value nor the key of keyed draws."
+_ADVERSARY = (
+    "Someone who knows how the protected and the published columns go together in the table, "
+    "knows how values are drawn, the codebook and this software, and sees the published value of "
+    "one record. They do not know that record's own value"
 )
 
 #: Cells of a table up to which it is told how many rows would support a bound.
 _MOST_CELLS = 2_000
 #: What no release promises.
+_AGAIN = "Repeated releases"
 _NEVER = (
     Limit(
         "Other knowledge about a person",
@@ -37,9 +38,9 @@ _NEVER = (
         "joined to them, is not.",
     ),
     Limit(
-        "Repeated releases",
-        "Budgets do not add up: two releases of the same table can together reveal what neither "
-        "does. Audit them together (lowlift audit r1.json r2.json), or draw by a key.",
+        _AGAIN,
+        "Limits do not add up: two releases of the same table can together reveal what neither "
+        "does.",
     ),
     Limit(
         "Being in the table",
@@ -51,11 +52,9 @@ _NEVER = (
         "them.",
     ),
 )
-_ROWS_AGAIN = Limit(
-    "Repeated releases",
-    "Budgets do not add up: two releases of the same table can together reveal what neither does. "
-    "Publish rows of a table once.",
-)
+#: What whoever publishes can do about it: values, and rows, which are not drawn by a key.
+_AUDIT = "Audit them together (lowlift audit r1.json r2.json), or draw by a key."
+_ONCE = "Publish rows of a table once."
 _SAMPLE = Limit(
     "Sample or population",
     "The bound is exact for the table it was designed on. If that table is a sample of a larger "
@@ -81,6 +80,12 @@ _UNCHECKED = Limit(
 )
 
 
+def adversary(publication: Receipt | None) -> str:
+    """Return the reader against whom the promise holds; who knows no key if there is one."""
+    is_keyed = publication is not None and publication.draws.startswith("keyed")
+    return f"{_ADVERSARY}, nor the key of the draws." if is_keyed else f"{_ADVERSARY}."
+
+
 def limits_of(report: "Report") -> tuple[Limit, ...]:
     """Return what is not promised, warnings about this very release first."""
     found = [*_of_publication(report.publication), *_of_columns(report), _sample(report)]
@@ -96,9 +101,11 @@ def limits_of(report: "Report") -> tuple[Limit, ...]:
 
 
 def _never(*, is_rows: bool) -> list[Limit]:
-    """Return what no release promises; rows are not drawn by a key."""
+    """Return what no release promises, with advice for whoever publishes."""
+    advice = _ONCE if is_rows else _AUDIT
     return [
-        _ROWS_AGAIN if is_rows and limit.name == _ROWS_AGAIN.name else limit for limit in _NEVER
+        limit._replace(text=f"{limit.text} {advice}") if limit.name == _AGAIN else limit
+        for limit in _NEVER
     ]
 
 
@@ -109,7 +116,7 @@ def public_limits(
     is_sample = isinstance(criterion, Population)
     whom = _population(criterion) if is_sample else _SAMPLE
     found = _of_publication(publication, is_public=True)
-    return (*found, *([WHOSE_ROW] if is_rows else []), whom, *_never(is_rows=is_rows))
+    return (*found, *([WHOSE_ROW] if is_rows else []), whom, *_NEVER)
 
 
 def _of_publication(publication: Receipt | None, is_public: bool = False) -> list[Limit]:
@@ -198,7 +205,7 @@ def never_together(cells: int, *, is_rows: bool = False) -> str:
     never = f"never {'occurs' if cells == 1 else 'occur'} together"
     return (
         f"{counted(cells, 'pair')} of a sensitive and a released value {never}: publishing such a "
-        "value as it is rules the sensitive one out."
+        "value as it is would rule the sensitive one out."
     )
 
 
@@ -219,11 +226,12 @@ def _sample(report: "Report") -> Limit:
 
 def _zeros(report: "Report") -> list[Limit]:
     audit = report.subject
-    cells = int((audit.joint.masses == 0).sum())
-    if not cells:
-        return []
     ruled_out = int((audit.lift == 0).sum())
+    if not ruled_out:
+        return []
+    cells = int((audit.joint.masses == 0).sum())
     text = never_together(cells, is_rows=report.is_rows)
-    if ruled_out and report.is_release:
-        text += f" {counted(ruled_out, 'such pair')} remain in what is published."
-    return [Limit("Values that never occur together", text, is_warning=ruled_out > 0)]
+    if report.is_release:
+        remain = "remains" if ruled_out == 1 else "remain"
+        text += f" {counted(ruled_out, 'such pair')} {remain} in what is published."
+    return [Limit("Values that never occur together", text, is_warning=True)]

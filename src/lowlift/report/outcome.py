@@ -1,12 +1,17 @@
 """The answer in plain words: which of three states a release is in, and what it keeps."""
 
+import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from lowlift._audit import Audit
-from lowlift._guarantees import promise_of
-from lowlift._rounding import percent_at_most
+from lowlift._guarantees import Ends, limited, promise_of
+from lowlift._rounding import at_most, percent_at_most
 from lowlift._wording import capital, counted, joined, of_rows
-from lowlift.criteria import Population
+from lowlift.criteria import Criterion, Population, plain_criterion
 from lowlift.encodings import Encoded
 from lowlift.report.beliefs import Belief, beliefs_of, worst_first
 from lowlift.tables.schema import OF_CELLS
@@ -22,6 +27,10 @@ TITLES = {
 _BARE = ("true", "false", "yes", "no", "(missing)")
 #: A release that keeps less than this keeps almost nothing.
 LEAST_KEPT = 0.1
+#: A number of which less is better.
+MOVED = "percentage points that any share changes, at most"
+#: What `Encoded.nmi` is a share of.
+_TOLD = "of what values tell apart"
 
 
 class Kept(NamedTuple):
@@ -88,12 +97,12 @@ def outcome_of(
     sensitive
         The columns of S.
     """
-    is_rows, criterion = encoded.name in OF_CELLS, audit.criterion
-    promise = promise_of(criterion).replace("sensitive value", f"value of {joined(sensitive)}")
-    promise = of_rows(promise) if is_rows else promise
+    promise = _promise(audit.criterion, sensitive)
     state, share = state_of(encoded, is_satisfied=is_satisfied)
     if state == CANNOT:
-        promise = f"not kept for each sensitive column alone: {promise}"
+        is_of_all = len(sensitive) > 1 and encoded.release.audit.is_satisfied
+        alone = f"kept for {joined(sensitive)} together, but not for each of them alone"
+        promise = f"not kept: {promise}" if not is_of_all else f"{alone}. Asked for: {promise}"
     why = _why(encoded, audit) if state == EMPTY else ""
     most = proven_most(encoded)
     sentence = f"{capital(promise)}."
@@ -102,6 +111,35 @@ def outcome_of(
         for belief in beliefs_of(audit)
     )
     return Outcome(state, sentence, why, _numbers(encoded), share, most, beliefs)
+
+
+def _promise(criterion: Criterion, sensitive: tuple[str, ...]) -> str:
+    """Return what is promised of a row, with the names of what is protected."""
+    words = of_rows(promise_of(plain_criterion(criterion), _within))
+    words = words.replace("sensitive values", f"values of {joined(sensitive)}")
+    words = words.replace("sensitive value", f"value of {joined(sensitive, 'or')}")
+    if not isinstance(criterion, Population):
+        return words
+    sample = "for the population that the rows are a random sample of"
+    return f"{words}, {sample}, with {_confidence(criterion)}"
+
+
+def _within(ends: Ends) -> str:
+    """Return `limited` in the form that is read fastest: 1/3, not 0.333 times."""
+    if ends == Ends(0, 0):
+        return limited(ends)
+    likely, less = "times as likely as it was", f"less than 1/{at_most(ends.lower)}"
+    words = f"more than {at_most(ends.upper)} {likely}, nor {less} as likely"
+    if math.isinf(ends.lower):
+        words = f"more than {at_most(ends.upper)} {likely}"
+    if math.isinf(ends.upper):
+        words = f"{less} as likely as it was"
+    return f"seeing a published value makes no sensitive value {words}"
+
+
+def _confidence(criterion: Population) -> str:
+    """Return the confidence as it was chosen, in percent."""
+    return f"{(Decimal(repr(criterion.confidence)) * 100).normalize():f}% confidence"
 
 
 def named(belief: Belief, sensitive: tuple[str, ...]) -> Belief:
@@ -144,16 +182,41 @@ def _numbers(encoded: Encoded) -> tuple[Kept, ...]:
         return (
             Kept(whole_percent(1 - encoded.share_changed), "of rows stay among rows like them"),
             Kept(f"{encoded.release.joint.n_x:,}", "kinds of rows are told apart"),
-            Kept("0 pts", "shares of values move, but for chance"),
+            _moved(encoded),
         )
     same = Kept(whole_percent(1 - encoded.share_changed), "of rows as they are")
-    told = Kept(whole_percent(encoded.nmi), "of what values tell apart")
+    told = Kept(whole_percent(encoded.nmi), _TOLD)
     if encoded.name == "values":
-        return same, told, Kept("0 pts", "shares of values move, but for chance")
+        return same, told, _moved(encoded)
     values, outputs = encoded.release.joint.n_x, encoded.channel.n_y
     what = "group" if encoded.name == "groups" else "code"
     words = f"{what}{'' if outputs == 1 else 's'} for {counted(values, 'value')}"
     return same, told, Kept(f"{outputs:,}", words)
+
+
+def _moved(encoded: Encoded) -> Kept:
+    """Return how much shares change, rounded up."""
+    moved = shares_moved(encoded)
+    value = f"{math.ceil(moved * 1000) / 10:g}"
+    if 0 < moved < Fraction(1, 1000):  # the rounding of the channel
+        value = "<0.1"
+    return Kept(value, MOVED)
+
+
+def shares_moved(encoded: Encoded) -> Fraction:
+    """Return the most by which the share of any set of values is expected to change, exactly.
+
+    This is half the sum of |P(y) - P(x)|, of what is published under the labels of X.
+    """
+    joint, channel = encoded.release.joint, encoded.channel
+    rows: list[int] = np.array(joint.counts, dtype=object).sum(axis=0).tolist()
+    change = {
+        label: -n * channel.denominator for label, n in zip(joint.x_labels, rows, strict=True)
+    }
+    for y, label in enumerate(encoded.labels):
+        members, weights = channel.atom(y)
+        change[label] += sum(rows[x] * w for x, w in zip(members, weights, strict=True))
+    return Fraction(sum(map(abs, change.values())), 2 * sum(rows) * channel.denominator)
 
 
 def whole_percent(share: float) -> str:
@@ -175,7 +238,7 @@ def most_words(most: float | None) -> str:
     """Return what is proven of every method, or nothing."""
     if most is None:
         return ""
-    return f"No method keeps more than {percent_at_most(most)} at this limit (proven)."
+    return f"No method keeps more than {percent_at_most(most)} {_TOLD} at this limit (proven)."
 
 
 def _why(encoded: Encoded, audit: Audit) -> str:
@@ -184,13 +247,14 @@ def _why(encoded: Encoded, audit: Audit) -> str:
     if joint.n_x == 1:
         return "All rows are of one kind: there are too few of them, or they are alike."
     if isinstance(criterion, Population):
-        rows = counted(int(joint.counts.sum()), "row")
+        rows = int(joint.counts.sum())
+        little = "proves" if rows == 1 else "prove"
         return (
-            f"{rows} prove little about the people they were drawn from, with "
-            f"{criterion.confidence:.0%} confidence: nearly every published row would say the same."
+            f"{counted(rows, 'row')} {little} little about the people behind the sample, with "
+            f"{_confidence(criterion)}: nearly every published row would tell almost nothing."
         )
-    what = "row" if encoded.name in OF_CELLS else "value"
+    columns = "column tells" if len(encoded.origin.schema.released) == 1 else "columns tell"
     return (
-        f"The columns tell much of the sensitive values, so that the limit holds only because "
-        f"nearly every published {what} would say the same."
+        f"The {columns} much of what is protected, so that the limit holds only because nearly "
+        "every published row would tell almost nothing."
     )

@@ -11,6 +11,7 @@ from lowlift._wording import cell, counted, percent, shown, times
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.encodings import Encoded
 from lowlift.figures.page import Table
+from lowlift.report.outcome import whole_percent
 from lowlift.report.records import Number
 from lowlift.report.rows import mean_distance
 from lowlift.report.rows import numbers_of as rows_kept
@@ -25,12 +26,16 @@ _CELLS = 20
 
 
 class Shares(NamedTuple):
-    """Bars: names, shares, the part of each that is drawn dark, and the longest that is drawn."""
+    """Bars: names, shares, the part of each that is drawn dark, and the longest that is drawn.
+
+    `letters` is how long a name may be: both sides of a report have one scale.
+    """
 
     labels: tuple[str, ...]
     shares: Floats
     parts: Floats
     most: float
+    letters: int = 0
 
 
 def kept(report: "Report") -> tuple[Number, ...]:
@@ -49,7 +54,16 @@ def kept(report: "Report") -> tuple[Number, ...]:
         found.append(Number("Proven upper bound", percent_at_most(proven.upper_bound), text))
     sizes = f"{report.raw.joint.n_x:,} → {encoded.channel.n_y:,}"
     found.append(Number("Rows changed", percent(encoded.share_changed), "expected share"))
-    return (*found, Number("Values of X → published values", sizes))
+    return (*found, Number("Values → published values", sizes))
+
+
+def kept_by_column(report: "Report") -> str:
+    """Return how many rows keep their value, column by column; empty where that is not known."""
+    if report.encoded is None or report.origin is None or len(report.origin.released) == 1:
+        return ""
+    names = report.origin.schema.released
+    shares = zip(names, report.encoded.unchanged_by_column, strict=False)
+    return ", ".join(f"{cell(name)} {whole_percent(share)}" for name, share in shares)
 
 
 def channel_table(encoded: Encoded) -> Table:
@@ -69,7 +83,7 @@ def channel_table(encoded: Encoded) -> Table:
     is_cells = encoded.name in OF_CELLS
     first = "cell" if is_cells else "published"
     head = (first, "share", "stands for", "largest lift", "smallest lift")
-    behind = "the cells that their rows come from" if is_cells else "the values of X behind each"
+    behind = "the cells that their rows come from" if is_cells else "the values behind each"
     some = _some(len(rows), channel.n_y, "cell" if is_cells else "published value")
     caption = f"{some}, by share, and {behind}."
     return Table(caption, head, tuple(rows), (1, 3, 4), channel.n_y - len(rows))
@@ -93,7 +107,8 @@ def public_channel_table(book: Codebook) -> Table:
         ]
         rows.append((cell(text), "; ".join(_cut(words, len(pairs)))))
     hidden = len(book.texts) - len(rows)
-    caption = f"{_some(len(rows), len(book.texts))}, and the values of X behind each."
+    likely = ", with how likely each is" if is_told else ""
+    caption = f"{_some(len(rows), len(book.texts))}, and the values behind each{likely}."
     return Table(caption, ("published", "stands for"), tuple(rows), (), hidden)
 
 
@@ -115,7 +130,15 @@ def _cut(words: list[str], whole: int) -> list[str]:
     return [*words, f"{whole - len(words):,} more"] if whole > len(words) else words
 
 
-def shares_before(raw: Audit, encoded: Encoded | None) -> Shares:
+def shares_of(raw: Audit, encoded: Encoded | None) -> tuple[Shares, ...]:
+    """Return the shares before, and after where something else is published, on one scale."""
+    sides = [_before(raw, encoded)] + ([] if encoded is None else [_after(encoded)])
+    most = max(side.most for side in sides)
+    letters = max(len(label) for side in sides for label in side.labels)
+    return tuple(side._replace(most=most, letters=letters) for side in sides)
+
+
+def _before(raw: Audit, encoded: Encoded | None) -> Shares:
     """Return P(x), and how much of it is published as x itself, alone."""
     kept = p_x = raw.joint.p_x
     if encoded is not None:
@@ -124,7 +147,7 @@ def shares_before(raw: Audit, encoded: Encoded | None) -> Shares:
     return _most(list(names), p_x, kept)
 
 
-def shares_after(encoded: Encoded) -> Shares:
+def _after(encoded: Encoded) -> Shares:
     """Return P(y), and how much of it is a value of X published as itself."""
     channel, p_y = encoded.channel, encoded.release.audit.p_y
     kept = _summed(channel.entry_outputs, encoded.unchanged, channel.n_y)

@@ -49,8 +49,7 @@ def public_provenance(report: "Report") -> tuple[Number, ...]:
         found.append(Number("Mechanism", report.mechanism or "not said"))
         found.append(Number("Published as", report.encoded.name))
     if report.origin is not None:
-        found.append(Number("Columns protected", joined(report.origin.schema.sensitive)))
-        found.append(Number("Columns published", joined(report.origin.schema.released)))
+        found += _of_schema(report.origin)
     if publication is not None:
         if "://" in publication.output:  # which names a host
             publication = replace(publication, output="a table of a database")
@@ -64,21 +63,28 @@ def _bound(report: "Report") -> Number:
 
 def _of_origin(origin: Origin) -> list[Number]:
     return [
-        Number("Sensitive columns (S)", joined(origin.schema.sensitive)),
-        Number("Released columns (X)", joined(origin.schema.released)),
+        *_of_schema(origin),
         Number("Designed on" if origin.sha256 else "Table", origin.source, f"{origin.rows:,} rows"),
         Number("SHA-256 of that table", origin.sha256 or "not a file"),
         Number("Missing values", _MISSING.get(origin.missing, origin.missing)),
     ]
 
 
+def _of_schema(origin: Origin) -> list[Number]:
+    return [
+        Number("Columns protected (S)", joined(origin.schema.sensitive)),
+        Number("Columns published (X)", joined(origin.schema.released)),
+    ]
+
+
 def _of_publication(publication: Receipt) -> list[Number]:
-    left = f"{publication.dropped:,} with missing values, {publication.unseen:,} unseen left out"
+    left = {"with missing values": publication.dropped, "unseen": publication.unseen}
+    parts = [f"{number:,} {words} left out" for words, number in left.items() if number]
     rows = f"{publication.rows_in:,} in, {publication.rows_out:,} out"
     return [
         Number("Published from", publication.source),
         Number("SHA-256 of the input", publication.source_sha256 or "not a file"),
-        Number("Rows", rows, left),
+        Number("Rows", rows, ", ".join(parts)),
         *_of_output(publication),
     ]
 

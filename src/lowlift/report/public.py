@@ -12,15 +12,18 @@ rows are published it has no channel, and nothing of how much of X survives.
 """
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lowlift._guarantees import promise_in_full
+from lowlift._receipts import Receipt
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.criteria import BuiltIn
+from lowlift.encodings import Encoded
 from lowlift.figures.page import Table
 from lowlift.report.headings import title_of
-from lowlift.report.limits import ADVERSARY, public_limits
+from lowlift.report.limits import public_limits
 from lowlift.report.notions import promised_notions
 from lowlift.report.outputs import public_channel_table
 from lowlift.report.provenance import public_provenance
@@ -50,9 +53,13 @@ class Public:
     utility: tuple[Number, ...]
     channel: Table | None
     provenance: tuple[Number, ...]
+    adversary: str
+    #: What became of the rows that were changed; empty where none was.
+    changed: str = ""
+    #: The published file, at the foot of a printed page: letters, digits, dots and dashes, or none.
+    file: str = ""
     #: For whoever publishes; not on the page.
     warnings: tuple[str, ...] = ()
-    adversary: str = ADVERSARY
     salt: str = ""
 
     @property
@@ -64,7 +71,7 @@ class Public:
 def public_of(report: "Report") -> Public:
     """Return the public form of a report."""
     criterion, encoded, step = report.raw.criterion, report.encoded, max(report.round_to, 0.01)
-    book = None
+    book, words = None, ""
     utility: tuple[Number, ...] = ()
     # Of rows, neither the channel of cells nor what survives is public: both are made with S.
     if encoded is not None and not report.is_rows:
@@ -73,6 +80,7 @@ def public_of(report: "Report") -> Public:
         shares = (min(1.0, encoded.nmi), encoded.share_changed)
         kept, changed = (f"about {_coarse(share, step)}" for share in shares)
         utility = (Number("Information kept (NMI)", kept), Number("Rows changed", changed))
+        words = _changed(encoded, changed)
     return Public(
         title_of(report, is_public=True),
         report.about,
@@ -86,8 +94,31 @@ def public_of(report: "Report") -> Public:
         utility,
         None if book is None else public_channel_table(book),
         public_provenance(report),
+        report.adversary,
+        words,
+        _file(report.publication),
         _warnings(book),
     )
+
+
+def _changed(encoded: Encoded, share: str) -> str:
+    """Return what became of the rows that were changed, `share` of all."""
+    if not encoded.share_changed:
+        return ""
+    some = "some" if share == "about 0%" else f"{share} of the"
+    if encoded.name == "values":
+        return (
+            f"In {some} rows the published value is not the one in the table, and no row says "
+            "which."
+        )
+    return f"In {some} rows the published value can stand for several values of the table."
+
+
+def _file(publication: Receipt | None) -> str:
+    """Return the name of the published file, if a style sheet can hold it whatever it says."""
+    output = "" if publication is None else publication.output
+    name = "" if "://" in output else output.rpartition("/")[2]
+    return name if re.fullmatch(r"[A-Za-z0-9._-]{1,60}", name) else ""
 
 
 def _warnings(book: Codebook | None) -> tuple[str, ...]:

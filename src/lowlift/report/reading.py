@@ -42,7 +42,8 @@ def _bins(column: Column) -> str:
 
 def _caption(report: "Report") -> str:
     if report.encoded is None or not report.is_rows:
-        values = f"{report.raw.joint.n_s:,} of S, {report.raw.joint.n_x:,} of X"
+        joint = report.raw.joint
+        values = f"{counted(joint.n_s, 'protected value')}, {joint.n_x:,} to publish"
         return f"The columns, and how their values are told apart: {values}."
     found = RowChanges.of(report.encoded.release)
     parts = f", split into {found.parts:,} parts" if found.parts > found.cells else ""

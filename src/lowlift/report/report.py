@@ -237,7 +237,7 @@ class Report:
     @property
     def adversary(self) -> str:
         """The reader against whom the promise holds."""
-        return limits.ADVERSARY
+        return limits.adversary(self.publication)
 
     @cached_property
     def limits(self) -> tuple[Limit, ...]:
@@ -279,6 +279,11 @@ class Report:
     def utility(self) -> tuple[Number, ...]:
         """How much of X is kept."""
         return outputs.kept(self)
+
+    @property
+    def kept_by_column(self) -> str:
+        """How many rows keep their value of each column, in words; empty where it is not known."""
+        return outputs.kept_by_column(self)
 
     @cached_property
     def channel(self) -> Table | None:
@@ -342,18 +347,17 @@ class Report:
     @cached_property
     def shares_before_svg(self) -> str:
         """P(x), and how much of it is published as it is, as bars."""
-        shares = outputs.shares_before(self.raw, self.encoded)
-        return self._bars(shares, "Shares of the values of X before")
+        return self._bars(0, "Shares of the values before")
 
     @cached_property
     def shares_after_svg(self) -> str | None:
         """P(y) as bars; None without a release."""
         if self.encoded is None:
             return None
-        shares = outputs.shares_after(self.encoded)
-        return self._bars(shares, "Shares of the published values after")
+        return self._bars(1, "Shares of the published values after")
 
-    def _bars(self, shares: outputs.Shares, title: str) -> str:
+    def _bars(self, side: int, title: str) -> str:
+        shares = outputs.shares_of(self.raw, self.encoded)[side]
         return bar_chart_svg(**shares._asdict(), title=title, salt=self.salt)
 
     @property

@@ -89,8 +89,10 @@ async def panel(session: Session, place: Place, patience: float = PATIENCE) -> s
     if isinstance(found, work.Answer):
         return ready(session, place, found)
     if isinstance(found, Job):
-        is_search = any(isinstance(step, tuple) for step in found.steps)
-        title = "Searching" if is_search else "Working"
+        is_search = any(isinstance(step, tuple | work.Answer) for step in found.steps)
+        is_reading = found is inspect(session, place.setting.table)
+        title = "Reading the table" if is_reading else "Designing the release"
+        title = "Searching" if is_search else title
         again = f"/answer?{place.query}&step={place.step}"
         part = working(session, found, title, again, "#answer")
         first = first_answer(found)
@@ -145,10 +147,11 @@ def working(
     It has buttons that end the job if `can_end`; the job that compiles is everyone's and has none.
     """
     is_compiling = job is session.compiling
+    known = "" if first_answer(job) is None else "?has_first=true"
     return show(
         "working.html",
         job=job,
-        events="/compiling" if is_compiling else f"/jobs/{job.id}/events",
+        events="/compiling" if is_compiling else f"/jobs/{job.id}/events{known}",
         title="Compiling" if is_compiling else title,
         again=again,
         target=target,
@@ -173,7 +176,7 @@ def progress_of(job: Job, *, is_compiling: bool = False) -> str:
         steps=steps,
         last=last,
         kind=kind,
-        stages=every if last is None else (),
+        stages=every if last is None and first_answer(job) is None else (),
         n_done=len(stages) - 1,
     )
 

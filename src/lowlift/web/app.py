@@ -17,15 +17,20 @@ from lowlift.errors import LowliftError
 from lowlift.web import jobs, progress, visitors, work
 from lowlift.web.access import AccessControl
 from lowlift.web.connections import Connections
+from lowlift.web.frame import Place
 from lowlift.web.guard import Guard
 from lowlift.web.limits import Limits
-from lowlift.web.pages import show
+from lowlift.web.pages import set_local, show
 from lowlift.web.sessions import Sessions, SessionTable
+from lowlift.web.settings import Setting
 from lowlift.web.steps import answer, columns, compare, protection, publish, table
 from lowlift.web.visitors import AppState, NotIn
 from lowlift.web.words import message_of
 
-_TEXTS = {404: "there is no such page.", 403: "this form is out of date. Load its page again."}
+_TEXTS = {
+    404: "nothing is at this address: it may be mistyped, or what it showed is gone.",
+    403: "this form is out of date. Load its page again.",
+}
 #: Some versions of FastAPI report requests to whom the environment names.
 _SILENT: Any = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
@@ -39,15 +44,18 @@ def create_app(
     given: SessionTable | None = None,
     hosts: frozenset[str],
     scheme: str = "http",
+    is_local: bool = False,
     limits: Limits,
     connections: Connections,
 ) -> Any:
     """Return the application.
 
     `folder` is empty and private; whoever made it removes it. `given` is the table that was named
-    at the start. For `hosts` and `scheme` see `Guard`. A timer ends the late ones of `connections`.
+    at the start. For `hosts` and `scheme` see `Guard`. `is_local` says on the pages that only this
+    machine reaches it. A timer ends the late ones of `connections`.
     """
     sessions = Sessions(folder, given)
+    set_local(is_local)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -100,5 +108,8 @@ async def _problem(request: Request, error: Exception) -> Response:
     elif isinstance(error, HTTPException):
         status = error.status_code
         text = _TEXTS.get(status, "this cannot be done here.")
-    is_part = request.headers.get("hx-request") == "true"
-    return HTMLResponse(show("problem.html" if is_part else "error.html", message=text), status)
+    if request.headers.get("hx-request") == "true":
+        return HTMLResponse(show("problem.html", message=text), status)
+    title = "Page not found" if status == 404 else "This is not possible"
+    given = {"title": title, "message": text, "place": Place("", Setting())}
+    return HTMLResponse(show("error.html", **given), status)

@@ -1,11 +1,35 @@
-"""Files as one zip, made while it is sent."""
+"""The files of a publication: what they are, and several as one zip, made while it is sent."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from lowlift.workflow import Design
+
+#: The files to hand out and those to keep, by their keys, with what they are.
+HANDED_OUT = {
+    "table": "the table",
+    "codebook": "how values were changed, so that others can correct their estimates",
+    "public-report": "the public report: the promise, without counts",
+}
+KEPT = {
+    "report": "the report to file: all numbers, warnings, sign-off",
+    "release": "from it everything can be verified again; the next publication of these people "
+    "is audited with it",
+    "receipt": "hashes, versions, time",
+}
 _CHUNK = 1 << 18
+
+
+def about_files(made: Design) -> dict[str, str]:
+    """Return what each file is; a codebook that changes nothing does not say how."""
+    found = {**HANDED_OUT, **KEPT}
+    if made.spec.cells is not None:
+        found["codebook"] = "what the columns are"
+    elif not made.encoded.share_changed:
+        found["codebook"] = "which values there are: none was changed"
+    return found
 
 
 class _Pipe:

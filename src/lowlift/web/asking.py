@@ -1,21 +1,22 @@
 """What is asked before a table is drawn: each warning with its choices, the safe one made."""
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from lowlift._exposure import FEW
 from lowlift._ledger import EVERYBODY, Entry
-from lowlift._wording import capital, counted, joined, percent
+from lowlift._wording import capital, counted, percent
 from lowlift.errors import InvalidInput
 from lowlift.report.limits import is_too_small
 from lowlift.tables.schema import OF_CELLS
 from lowlift.web.frame import Place
-from lowlift.web.work import Prepared, Wishes
+from lowlift.web.settings import shortest
+from lowlift.web.work import Prepared, Published, Wishes
 from lowlift.workflow import Design
 from lowlift.workflow.consulting import Consulted, Earlier
 
-#: The step to which a codebook is rounded when exact numbers would expose counts.
-SAFE_STEP = 0.01
 #: What a user may do with the codebook.
 CODEBOOKS = ("rounded", "withheld", "exact")
 
@@ -39,8 +40,9 @@ class Way(NamedTuple):
 class Ask(NamedTuple):
     """A warning: its field, what it says, and what can be done.
 
-    Without choices it only tells. With choices of which none is safe, one must be made. One that
-    `is_final` cannot be gone beyond here: nothing is written.
+    Without choices it only tells; one that `is_caution` tells what the report warns of too. With
+    choices of which none is safe, one must be made. One that `is_final` cannot be gone beyond
+    here: nothing is written.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Ask(NamedTuple):
     together: tuple[str, str] = ("", "")
     command: str = ""
     is_final: bool = False
+    is_caution: bool = False
     wants_release: bool = False
 
     @property
@@ -62,19 +65,27 @@ class Ask(NamedTuple):
 
 
 def asks_of(
-    made: Design, found: Prepared, wishes: Wishes, place: Place, times: int
+    made: Design, found: Prepared, wishes: Wishes, place: Place, drawn: Sequence[str | None]
 ) -> tuple[Ask, ...]:
-    """Return what is to be settled before this design is drawn."""
+    """Return what is to be settled before this design is drawn.
+
+    `drawn` are the digests of what was drawn here from the same table, None where it is not there.
+    """
     is_rows = made.encoded.name in OF_CELLS
-    asks = [*_of_ledger(found.consulted, wishes, place, is_rows=is_rows), *_of_table(times)]
+    asks = _of_ledger(found.consulted, wishes, place, is_rows=is_rows)
+    asks += _of_table(drawn, found.consulted)
     asks += [_caution(number, text, place) for number, text in enumerate(made.warnings)]
-    if found.exposed:
-        asks.append(_codebook(found.exposed))
+    if found.rare:
+        what = "value" if len(made.spec.schema.released) == 1 else "combination"
+        asks.append(codebook_ask(found.rare, counted(made.release.joint.n_x, what), found.step))
     if found.formulas and wishes.form == "csv":
         asks.append(_formulas(found.formulas))
     if is_too_small(made.intervals, made.audit):
         asks.append(_sample(place))
-    return (*asks, _drawn_anew(made, place))
+    asks.append(_drawn_anew(made, place, is_fitted=found.is_fitted))
+    if any(ask.is_final for ask in asks):  # nothing is written: there is nothing to consent to
+        asks = [ask for ask in asks if ask.is_final or not ask.choices]
+    return tuple(asks)
 
 
 def check(asks: Sequence[Ask], given: dict[str, str]) -> None:
@@ -94,9 +105,9 @@ def check(asks: Sequence[Ask], given: dict[str, str]) -> None:
             )
 
 
-def day(entry: Entry) -> str:
+def day(entry: Entry | Published) -> str:
     """Return the day of a publication in words, such as 3 March 2026."""
-    at = datetime.fromisoformat(entry.at)
+    at = datetime.fromisoformat(entry.at) if isinstance(entry.at, str) else entry.at
     return f"{at.day} {at:%B %Y}"
 
 
@@ -112,8 +123,6 @@ def _of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool)
     if found.holds:
         text = "Together they keep your limit: this is audited on the rows themselves."
         return [ask._replace(text=text)]
-    stricter = Way("Choose a stricter limit", place.address("protection"))
-    ids = joined([each.entry.id for each in found.earlier])
     if found.holds is None:
         missing = [each for each in found.earlier if not each.is_there]
         text = f"They cannot be audited with this one: {found.reason}"
@@ -132,17 +141,44 @@ def _of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool)
         choices = (wait, accept)
         wants = bool(missing)
         return [ask._replace(text=text, choices=choices, wants_release=wants)]
-    text = "Together, drawn apart, they go beyond your limit: nothing is written for them."
-    keyed = [each.entry for each in found.earlier if each.entry.draws == "keyed"]
-    command = _refine(keyed[-1], place) if keyed else ""
-    text += (
-        " Refine the earlier table instead, with the key it was drawn by:"
-        if keyed
-        else " The earlier table was drawn without a key, so that it cannot be refined: hand out "
-        f"that one, or publish all columns once. If it was never handed out: lowlift ledger "
-        f"withdraw, with its number ({ids})."
+    whom = "" if wishes.to == EVERYBODY else f" for {wishes.to}"
+    text = f"Together, drawn apart, they go beyond your limit: nothing is written{whom}."
+    entries = [each.entry for each in found.earlier]
+    keyed = [each for each in entries if each.draws == "keyed" and each.encoding not in OF_CELLS]
+    if keyed:
+        text += " Refine the earlier table instead, with the key it was drawn by:"
+        command = _refine(keyed[-1], place)
+    else:
+        text += f" {_why_not_refined(entries)} If it was never handed out, withdraw it:"
+        command = "\n".join(f"lowlift ledger withdraw {each.id}" for each in entries)
+    ways = _looser(found, place)
+    return [ask._replace(text=text, command=command, ways=ways, is_final=True)]
+
+
+def _looser(found: Consulted, place: Place) -> tuple[Way, ...]:
+    """Return the way to a limit that what was found keeps; none does where a value is ruled out."""
+    least, setting = float(found.least), place.setting
+    if setting.criterion or not least:
+        return ()
+    factor = max(float(found.most), math.ceil(100 / least) / 100)
+    words = f"Allow at least {shortest(factor)} times (Protection)"
+    return (Way(words, place.address("protection", limit=factor)),)
+
+
+def _why_not_refined(entries: Sequence[Entry]) -> str:
+    n_rows = sum(each.encoding in OF_CELLS for each in entries)
+    if len(entries) > 1:
+        why = {0: "were drawn without a key", len(entries): "have rows drawn from cells"}
+        several = why.get(n_rows, "have rows drawn from cells, or were drawn without a key")
+        return (
+            f"The earlier tables {several}, so that they cannot be refined: hand out one of "
+            "them, or publish all columns once."
+        )
+    why_one = "has rows drawn from cells" if n_rows else "was drawn without a key"
+    return (
+        f"The earlier table {why_one}, so that it cannot be refined: hand out that one, or "
+        "publish all columns once."
     )
-    return [ask._replace(text=text, command=command, ways=(stricter,), is_final=True)]
 
 
 def _tables(number: int) -> str:
@@ -158,10 +194,14 @@ def _refine(entry: Entry, place: Place) -> str:
     return wrapped(words)
 
 
-def _of_table(times: int) -> list[Ask]:
-    if not times:
+def _of_table(drawn: Sequence[str | None], found: Consulted) -> list[Ask]:
+    """Return what is asked of a table that was drawn here; nothing if all is audited together."""
+    audited = {each.entry.output_sha256 for each in found.earlier if found.holds} - {None}
+    if audited.issuperset(drawn):
         return []
-    title = f"You have published this table {counted(times, 'time')} here"
+    times = len(drawn)
+    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
+    title = f"You have published this table {often} here"
     text = (
         "Each publication is drawn anew: whoever sees two of them learns more than the limit says. "
         "Hand out one."
@@ -179,23 +219,29 @@ def _caution(number: int, text: str, place: Place) -> Ask:
     return Ask(f"caution:{number}", capital(title), rest, choices, ways)
 
 
-def _codebook(texts: Sequence[str]) -> Ask:
-    text = capital(texts[0].partition(". ")[0]) + "."
-    return Ask(
-        "codebook",
-        "Exact numbers in the codebook would give small counts away",
-        text,
-        (
-            Choice(
-                "rounded",
-                "Round the codebook to whole percents",
-                "The table stays the same. Estimates from it become a little less sharp.",
-                is_safe=True,
-            ),
-            Choice("withheld", "Keep the codebook back", "It is among the files to keep."),
-            Choice("exact", "Hand it out exactly"),
-        ),
+def codebook_ask(rare: int, values: str, step: float | None) -> Ask:
+    """Return what is asked of a codebook that would expose counts, unless rounded to a step.
+
+    `rare` of the `values`, such as 14 combinations, have few rows.
+    """
+    text = (
+        f"{rare} of {values} {'occurs' if rare == 1 else 'occur'} in fewer than {FEW} rows. Exact "
+        "shares in the codebook would tell in how many."
     )
+    kept = Choice("withheld", "Keep the codebook back", "It is among the files to keep.")
+    exact = Choice("exact", "Hand it out exactly")
+    title = "Exact numbers in the codebook would give small counts away"
+    if step is None:
+        text += " Rounding does not hide them."
+        return Ask("codebook", title, text, (kept._replace(is_safe=True), exact))
+    words = "whole percents" if step == 0.01 else f"steps of {100 * step:g}%"
+    rounded = Choice(
+        "rounded",
+        f"Round the codebook to {words}",
+        "The table stays the same. Estimates from it become a little less sharp.",
+        is_safe=True,
+    )
+    return Ask("codebook", title, text, (rounded, kept, exact))
 
 
 def _formulas(texts: Sequence[str]) -> Ask:
@@ -212,14 +258,14 @@ def _formulas(texts: Sequence[str]) -> Ask:
 
 def _sample(place: Place) -> Ask:
     text = (
-        "You said that these rows are everybody. If they are a sample, they are too few to support "
+        "These rows are taken to be everybody. If they are a sample, they are too few to support "
         "the limit for the people they were drawn from."
     )
     ways = (Way("They are a sample", place.address("protection", audience="population")),)
-    return Ask("sample", "The promise is about these rows", text, ways=ways)
+    return Ask("sample", "The promise is about these rows", text, ways=ways, is_caution=True)
 
 
-def _drawn_anew(made: Design, place: Place) -> Ask:
+def _drawn_anew(made: Design, place: Place, *, is_fitted: bool) -> Ask:
     if made.encoded.name in OF_CELLS:
         text = (
             "A published row is a row of the table, drawn anew inside its cell or a near one. The "
@@ -227,11 +273,31 @@ def _drawn_anew(made: Design, place: Place) -> Ask:
             "nobody recognises whose row it is. The public report tells its readers."
         )
         return Ask("drawn", "Rows are drawn anew", text)
+    if not made.encoded.share_changed:
+        text = "Every row is published as it is: at this limit the columns tell little enough."
+        return Ask("drawn", "No value is changed", text)
+    share = percent(made.encoded.share_changed)
+    if made.encoded.name == "groups":
+        text = f"{share} of the rows are published as a group of values, of which one is theirs."
+        return Ask("drawn", "Some values are merged", text)
     text = (
-        f"{percent(made.encoded.share_changed)} of the rows are published merged, mixed or "
-        "replaced, and no row says which. The public report tells its readers."
+        f"{share} of the rows are published merged, mixed or replaced, and no row says which. The "
+        "public report tells its readers."
     )
+    if is_fitted:
+        text += (
+            " Values are drawn by weights that were fitted to the protected ones: whoever studies "
+            "the codebook can estimate how protected and published values go together. The limit "
+            "is against a reader who knows that already; if it must stay confidential, use "
+            "merging only."
+        )
     merging = place.address("protection", mechanism="subset-merging")
     ways = (Way("Use merging only, if every published value must be true", merging),)
     is_merged = made.chosen.name in {"subset-merging", "optimal-merging", "watchdog"}
-    return Ask("drawn", "Some values are drawn anew", text, ways=() if is_merged else ways)
+    return Ask(
+        "drawn",
+        "Some values are drawn anew",
+        text,
+        ways=() if is_merged else ways,
+        is_caution=is_fitted,
+    )

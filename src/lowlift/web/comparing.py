@@ -1,17 +1,33 @@
 """Settings side by side: one table, of which each row says the same of every setting."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lowlift._ledger import EVERYBODY
 from lowlift._wording import capital, joined
-from lowlift.report.outcome import USEFUL
+from lowlift.criteria import Population
+from lowlift.report.outcome import CANNOT, MOVED, USEFUL, Outcome
+from lowlift.tables.schema import OF_CELLS
+from lowlift.web.asking import day
 from lowlift.web.frame import Place
+from lowlift.web.recorded import Again, again
 from lowlift.web.settings import Setting, shortest
+from lowlift.web.words import CRITERIA, MECHANISMS, name_of
 from lowlift.web.work import Answer
+from lowlift.workflow.consulting import Sum
+from lowlift.workflow.published import Recorded
 
+_CELLS = "automatic cells"
 _MISSING = {"value": "a value of their own", "drop": "their rows are left out", "error": "an error"}
-#: Values of S that a comparison shows.
-_MOST_VALUES = 6
+#: Values of S that a comparison shows; publications of the ledger; and who got them.
+_MOST_VALUES, MOST_RECORDED, MOST_RECIPIENTS = 6, 4, 6
+#: What a comparison says of what neither the ledger nor a release tells, and of what is not there.
+NOT_KEPT, NOT_THERE = "not in the ledger", "does not apply"
+#: What it says of sums that are not there yet, and of publications that the sums are of.
+WORKING, COUNTED, NOT_COUNTED = "being computed", "published before", "not for them"
+#: Columns that are named.
+_MOST_NAMED = 4
 
 
 class Cell(NamedTuple):
@@ -45,6 +61,39 @@ class Head(NamedTuple):
     problem: str = ""
     #: Who got a table of this setting; empty for nobody.
     published_for: tuple[str, ...] = ()
+    #: The publication of the ledger that this is, and the setting that it had, if that is known.
+    recorded: Recorded | None = None
+    again: Again | None = None
+    #: What recipients would hold with what the ledger has; None while that is computed.
+    sums: tuple[Sum, ...] | None = None
+
+    @property
+    def said(self) -> Outcome | None:
+        """What is said of the release, if there is one."""
+        if self.recorded is not None:
+            return self.recorded.said
+        return None if self.answer is None else self.answer.said
+
+    @property
+    def day(self) -> str:
+        """The day of the publication that this is."""
+        return "" if self.recorded is None else day(self.recorded.entry)
+
+    @property
+    def mechanism(self) -> str:
+        """The mechanism that it is made by; empty where that is not known."""
+        if self.recorded is not None:
+            return self.recorded.mechanism
+        if self.answer is not None and self.answer.design is not None:
+            return self.answer.design.chosen.name
+        return self.place.setting.mechanism.replace("auto", "")
+
+    @property
+    def unsaid(self) -> str:
+        """What is said in place of a value that this has not; nothing while it is worked on."""
+        if self.recorded is not None and self.recorded.said is None:
+            return NOT_KEPT
+        return "" if self.said is None and self.answer is None and not self.problem else NOT_THERE
 
 
 def heads(
@@ -62,78 +111,158 @@ def heads(
     return found
 
 
+def recorded_heads(
+    found: Sequence[Recorded], first: Place, columns: frozenset[str], n_before: int
+) -> list[Head]:
+    """Return the heads of publications of the ledger, after so many others."""
+    heads = []
+    for letter, each in zip("ABCDEFGH"[n_before:], found[:MOST_RECORDED], strict=False):
+        known = again(each, first.setting.table, columns)
+        others = tuple(dict.fromkeys((first.setting, *first.pinned)))
+        setting = first.setting if known is None else known.setting
+        place = Place("protection", setting, others)
+        title = title_of(known.setting) if known is not None else each.entry.criterion
+        more = (each.entry.recipient,), each, known
+        heads.append(Head(letter, title, place, None, "", *more))
+    return heads
+
+
 def title_of(setting: Setting) -> str:
     """Return a setting in a few words."""
     who = "everybody" if setting.audience == "table" else "sample"
     if setting.criterion:
-        return f"{setting.criterion}, {shortest(setting.epsilon)} nats, {who}"
+        return f"{name_of(CRITERIA[setting.criterion])}, {shortest(setting.epsilon)} nats, {who}"
     return f"{shortest(setting.limit)} times, {who}"
 
 
-def sections(found: Sequence[Head]) -> list[tuple[str, list[Row]]]:
-    """Return the rows of the comparison under their headings; the first setting is compared to."""
-    settings = [head.place.setting for head in found]
+def recipients_of(found: Sequence[Recorded]) -> tuple[str, ...]:
+    """Return who got publications of their own, the newest first."""
+    names = dict.fromkeys(each.entry.recipient for each in found)
+    return tuple(name for name in names if name != EVERYBODY)
+
+
+def sections(
+    found: Sequence[Head], recipients: Sequence[str] | None = None
+) -> list[tuple[str, list[Row]]]:
+    """Return the rows of the comparison under their headings; the first setting is compared to.
+
+    `recipients` got publications of the same people before; None where there are none.
+    """
+    first = found[0].place.setting
     published = _row("Published for", [joined(h.published_for) or "nobody yet" for h in found])
-    rows = [*_settings(settings), *([published] if any(h.published_for for h in found) else [])]
-    parts = [("What was set", rows), (_told_by(settings[0]), _beliefs(found))]
-    return [(name, rows) for name, rows in (*parts, ("What is kept", _kept(found))) if rows]
+    rows = [*_settings(found), *([published] if any(h.published_for for h in found) else [])]
+    parts = [
+        ("What was set", rows),
+        (_told_by(first), _beliefs(found)),
+        ("What is kept", _kept(found)),
+        ("With what was published before", _together(found, recipients)),
+    ]
+    return [(name, rows) for name, rows in parts if rows]
 
 
 def _told_by(setting: Setting) -> str:
     return f"What a row can tell of {joined(setting.sensitive)}"
 
 
-def _row(name: str, texts: Sequence[str], pictures: Sequence[str] = ()) -> Row:
-    shown = pictures or [""] * len(texts)
-    cells = zip(texts, shown, strict=True)
-    return Row(name, tuple(Cell(text, svg, text != texts[0]) for text, svg in cells))
+def _row(
+    name: str, texts: Sequence[str], pictures: Sequence[str] = (), compared: Sequence[str] = ()
+) -> Row:
+    """Return a row that compares its texts, or what else is `compared` in their place."""
+    shown, compared = pictures or [""] * len(texts), compared or texts
+    # What is not known (yet) or does not apply is no difference.
+    same = {compared[0], NOT_KEPT, NOT_THERE, ""}
+    differs = (compared[0] != "" and one not in same for one in compared)
+    cells = zip(texts, shown, differs, strict=True)
+    return Row(name, tuple(Cell(*cell) for cell in cells))
 
 
 def _criterion(setting: Setting) -> str:
     if setting.criterion == "every-prior":
-        return f"every-prior, at least {shortest(setting.at_least)}"
-    return setting.criterion or "on each value"
+        return f"{name_of(CRITERIA['every-prior'])}, at least {shortest(setting.at_least)}"
+    return name_of(CRITERIA.get(setting.criterion, "on each value"))
 
 
-def _settings(settings: Sequence[Setting]) -> list[Row]:
-    rows = {
-        "Limit": [
-            f"{shortest(one.epsilon)} nats"
-            + ("" if one.split == Setting.split else f", lambda {shortest(one.split)}")
-            if one.criterion
-            else f"{shortest(one.limit)} times"
-            for one in settings
-        ],
-        "Criterion": [_criterion(one) for one in settings],
-        "The rows are": [
-            "everybody" if one.audience == "table" else f"a sample, {100 * one.confidence:g}%"
-            for one in settings
-        ],
-        "Protected": [joined(one.sensitive) for one in settings],
-        "Columns": [_columns(one, settings[0]) for one in settings],
-        "What matters": [
-            ", ".join(f"{name} {word}" for name, word in one.weights) or "all alike"
-            for one in settings
-        ],
-        "Bins": [", ".join(f"{n} {text}" for n, text in one.bins) or "none" for one in settings],
-        "Mechanism": [one.mechanism for one in settings],
-        "Missing values": [_MISSING[one.missing] for one in settings],
+def _settings(found: Sequence[Head]) -> list[Row]:
+    first = found[0].place.setting
+    every = [_said_of(head, first) for head in found]
+    # One that was chosen by itself is the same as the one that it is.
+    compared = {"Mechanism": [head.mechanism for head in found]}
+    return [
+        _row(name, [texts[name] for texts in every], compared=compared.get(name, ()))
+        for name in every[0]
+    ]
+
+
+def _said_of(head: Head, first: Setting) -> dict[str, str]:
+    """Return what was set, by the names of the rows."""
+    if head.recorded is not None:
+        return _recorded_texts(head.recorded, head.again, first)
+    one, made = head.place.setting, None if head.answer is None else head.answer.design
+    is_rows = made is not None and made.encoded.name in OF_CELLS
+    mechanism = name_of(MECHANISMS[one.mechanism])
+    if head.mechanism not in {"", one.mechanism}:
+        other = name_of(MECHANISMS.get(head.mechanism, head.mechanism))
+        mechanism += f": {other[:1].lower()}{other[1:]}"
+    return {
+        **_bound_texts(one),
+        "Protected": joined(one.sensitive),
+        "Columns": _columns(one.released, first),
+        "What matters": ", ".join(f"{name} {word}" for name, word in one.weights) or "all alike",
+        "Groups asked for": _CELLS if is_rows else _bins(one.bins),
+        "Mechanism": mechanism,
+        "Missing values": _MISSING[one.missing],
     }
-    return [_row(name, texts) for name, texts in rows.items()]
 
 
-def _columns(setting: Setting, first: Setting) -> str:
+def _bound_texts(one: Setting) -> dict[str, str]:
+    limit = f"{shortest(one.limit)} times"
+    if one.criterion:
+        limit = f"{shortest(one.epsilon)} nats"
+        limit += "" if one.split == Setting.split else f", lambda {shortest(one.split)}"
+    who = "everybody" if one.audience == "table" else f"a sample, {100 * one.confidence:g}%"
+    return {"Limit": limit, "Criterion": _criterion(one), "The rows are": who}
+
+
+def _recorded_texts(found: Recorded, known: Again | None, first: Setting) -> dict[str, str]:
+    """Return what the ledger and the release, if it is there, tell of what was set."""
+    entry = found.entry
+    if known is None:
+        is_sample = isinstance(found.criterion, Population)
+        who = "a sample" if is_sample else "everybody" if found.criterion else NOT_KEPT
+        bound = {"Limit": entry.criterion, "Criterion": entry.criterion, "The rows are": who}
+    else:
+        bound = _bound_texts(known.setting)
+    kept = f", {joined(entry.kept)} as they are" if entry.kept else ""
+    is_rows = entry.encoding in OF_CELLS
+    bins = _CELLS if is_rows else _bins(found.bins) if found.is_there else NOT_KEPT
+    return {
+        **bound,
+        "Protected": joined(entry.sensitive),
+        "Columns": _columns(entry.released, first) + kept,
+        "What matters": NOT_KEPT if is_rows else "all alike",
+        "Groups asked for": bins,
+        "Mechanism": name_of(MECHANISMS.get(found.mechanism, found.mechanism)) or NOT_KEPT,
+        "Missing values": _MISSING.get(found.missing, NOT_KEPT),
+    }
+
+
+def _bins(bins: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{name} {text}" for name, text in bins) or "none"
+
+
+def _columns(released: Sequence[str], first: Setting) -> str:
     """Return how many columns are published, and how they differ from the first setting's."""
-    less = [name for name in first.released if name not in setting.released]
-    more = [name for name in setting.released if name not in first.released]
-    words = f"{len(setting.released)}"
+    less = [name for name in first.released if name not in released]
+    more = [name for name in released if name not in first.released]
+    is_first = tuple(released) == first.released
+    words = joined(released) if is_first and len(released) <= _MOST_NAMED else f"{len(released)}"
     words += f", without {joined(less)}" if less else ""
     return words + (f", with {joined(more)}" if more else "")
 
 
 def _beliefs(found: Sequence[Head]) -> list[Row]:
     """Return what others can believe, of the values of S that the first answer has."""
-    said = [head.answer.said if head.answer is not None else None for head in found]
+    said = [head.said for head in found]
     first = next((each for each in said if each is not None), None)
     if first is None:
         return []
@@ -141,7 +270,10 @@ def _beliefs(found: Sequence[Head]) -> list[Row]:
     rows = []
     for value in [belief.value for belief in first.beliefs][:_MOST_VALUES]:
         here = [each.get(value) for each in beliefs]
-        texts = ["" if one is None else one.words.replace(" before,", " to") for one in here]
+        texts = [
+            head.unsaid if one is None else one.words.replace(" before,", " to")
+            for head, one in zip(found, here, strict=True)
+        ]
         texts = [text.removesuffix(" after") for text in texts]
         rows.append(_row(value, texts, ["" if one is None else one.picture for one in here]))
     return rows
@@ -149,20 +281,94 @@ def _beliefs(found: Sequence[Head]) -> list[Row]:
 
 def _kept(found: Sequence[Head]) -> list[Row]:
     """Return what is kept; the best is told among settings that publish in the same form."""
-    said = [head.answer.said if head.answer is not None else None for head in found]
-    names = list(dict.fromkeys(kept.words for each in said if each for kept in each.kept))
+    said = [head.said for head in found]
+    forms = [{kept.words: kept.value for kept in each.kept} if each else {} for each in said]
+    is_alike = len({tuple(form) for form in forms if form}) == 1
     rows = []
-    for name in names:
-        values = [
-            {k.words: k.value for k in each.kept}.get(name, "") if each else "" for each in said
-        ]
-        rows.append(_row(capital(name.removeprefix("of ")), values))
-    useful = [each is not None and each.state == USEFUL for each in said]
-    if rows and sum(useful) > 1 and len({tuple(k.words for k in s.kept) for s in said if s}) == 1:
-        shares = [
-            each.share if each and ok else -1.0 for each, ok in zip(said, useful, strict=True)
-        ]
-        best = [share == max(shares) and shares.count(share) == 1 for share in shares]
-        cells = zip(rows[0].cells, best, strict=True)
-        rows[0] = rows[0]._replace(cells=tuple(c._replace(is_best=b) for c, b in cells))
+    for name in dict.fromkeys(words for form in forms for words in form):
+        values = [form.get(name, head.unsaid) for form, head in zip(forms, found, strict=True)]
+        row = _row(capital(name.removeprefix("of ")), values)
+        rows.append(_with_best(row, said, -1 if name == MOVED else 1) if is_alike else row)
     return rows
+
+
+def _together(found: Sequence[Head], recipients: Sequence[str] | None) -> list[Row]:
+    """Return what each recipient would hold, a row for each; everybody else is the last."""
+    if recipients is None:
+        return []
+    names = {name: f"{capital(name)}, together" for name in recipients}
+    names[EVERYBODY] = "Everybody else" if recipients else "Everybody, together"
+    # A factor on these rows is no better or worse than one for a population or other readers.
+    settings = [head.place.setting for head in found if head.recorded is None]
+    kinds = {(s.sensitive, s.audience, s.criterion == "every-prior") for s in settings}
+    rows = []
+    for recipient, name in names.items():
+        texts = [_sum_words(head, recipient) for head in found]
+        sums = [_sum_of(head, recipient) for head in found]
+        known = ["" if one is None else text for one, text in zip(sums, texts, strict=True)]
+        row = _row(name, texts, compared=known)
+        if len(kinds) == 1 and WORKING not in texts:
+            pairs = zip(found, sums, strict=True)
+            said = [head.said if one and one.holds and one.most else None for head, one in pairs]
+            row = _with_best(row, said, -1)
+        rows.append(row)
+    return rows
+
+
+def _sum_of(head: Head, recipient: str) -> Sum | None:
+    return next((one for one in head.sums or () if one.recipient == recipient), None)
+
+
+def _sum_words(head: Head, recipient: str) -> str:
+    """Return what a recipient would hold: a factor, or why there is none."""
+    if head.recorded is not None:
+        return COUNTED if head.recorded.entry.recipient in {recipient, EVERYBODY} else NOT_COUNTED
+    one = _sum_of(head, recipient)
+    if one is None:
+        is_refused = head.problem or (head.answer is not None and head.answer.state == CANNOT)
+        return NOT_THERE if is_refused or head.sums is not None else WORKING
+    if one.holds is None:
+        return "cannot be told" + (": a release is missing" if one.is_missing else "")
+    if one.holds:
+        return f"{one.most} times" if one.most else "within its limit"
+    # It may be the lower end that breaks it.
+    return f"{one.least} to {one.most} times, beyond its limit" if one.most else "beyond its limit"
+
+
+def reasons_in(found: Sequence[Head]) -> list[str]:
+    """Return why sums cannot be told, each reason once."""
+    unknown = [one for head in found for one in head.sums or () if one.holds is None]
+    gone = (
+        "the release of an earlier publication is missing. Give it back on the step Publish, for "
+        "whom it was made."
+    )
+    return list(dict.fromkeys(gone if one.is_missing else one.reason for one in unknown))
+
+
+def _with_best(row: Row, said: Sequence[Outcome | None], sign: int) -> Row:
+    """Return a row with its best value marked, if one setting alone has it and is useful.
+
+    The best is the largest value, or with sign -1 the smallest.
+    """
+    pairs = list(zip(row.cells, said, strict=True))
+    numbers = [-math.inf if each is None else sign * _number(cell.text) for cell, each in pairs]
+    at = numbers.index(max(numbers))
+    best = said[at]
+    is_alone = numbers.count(numbers[at]) == 1 and len(said) - said.count(None) > 1
+    if not is_alone or best is None or best.state != USEFUL:
+        return row
+    cells = list(row.cells)
+    cells[at] = cells[at]._replace(is_best=True)
+    return row._replace(cells=tuple(cells))
+
+
+def _number(text: str) -> float:
+    """Return a number that is shown; one that is only bounded lies between its neighbours.
+
+    Examples
+    --------
+    >>> _number("91%"), _number("<1%"), _number(">99%"), _number("1,204"), _number("<0.1")
+    (91.0, 0.5, 99.5, 1204.0, 0.05)
+    """
+    number = float("".join(c for c in text if c.isdigit() or c == "."))
+    return number / 2 if text[:1] == "<" else number + 0.5 * (text[:1] == ">")

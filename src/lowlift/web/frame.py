@@ -16,6 +16,8 @@ from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
 from lowlift.workflow.overview import Overview
 
 STEPS = ("table", "columns", "protection", "publish")
+#: What the last step says when this very setting was published here.
+_WRITTEN = "written"
 
 
 @dataclass(frozen=True)
@@ -107,14 +109,16 @@ def steps(session: Session, place: Place) -> list[Step]:
     overview = None if table is None else session.found(("inspect", setting.table, table.version))
     rows = f", {counted(overview.rows, 'row')}" if isinstance(overview, Overview) else ""
     n_s, n_x = len(setting.sensitive), 0 if setting.is_empty else len(setting.released)
-    times = session.n_published(setting.table)
+    can_publish = setting.is_chosen and not place.faults
+    is_number_wrong = any(not name.startswith(("bin:", "role:")) for name in place.faults)
     said = {
         "table": "choose one" if table is None else f"{table.name}{rows}",
         "columns": f"{n_s} protected, {n_x} to publish" if n_s else "choose what to protect",
-        "protection": setting.promise if setting.is_chosen else "",
-        "publish": "written" if times else "not yet written" if setting.is_chosen else "",
+        # A wrong number is not in the setting, which has another one for it.
+        "protection": "a number must be corrected" if is_number_wrong else setting.promise,
+        "publish": _written(session, setting) if can_publish else "",
     }
-    may_go = {"table": True, "columns": table is not None}
+    may_go = {"table": True, "columns": table is not None, "publish": can_publish}
     here = STEPS.index(place.step)
     return [
         Step(
@@ -122,11 +126,18 @@ def steps(session: Session, place: Place) -> list[Step]:
             name.capitalize(),
             said[name] if may_go.get(name, setting.is_chosen) else "",
             _address(place, name) if may_go.get(name, setting.is_chosen) else "",
-            number < here,
+            number < here or (name == "publish" and said[name] == _WRITTEN),
             number == here,
         )
         for number, name in enumerate(STEPS)
     ]
+
+
+def _written(session: Session, setting: Setting) -> str:
+    """Return whether this very setting was published here, or another one of its table."""
+    if any(setting == other for other, _ in session.written):
+        return _WRITTEN
+    return "published before" if session.n_published(setting.table) else "not yet written"
 
 
 def _address(place: Place, name: str) -> str:

@@ -15,6 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from itertools import compress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -164,8 +165,9 @@ class Job:
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def _step(self, _: str, step: Any) -> None:
-        if len(self.steps) >= _MOST_STEPS:
-            del self.steps[1:-1:2]
+        if len(self.steps) >= _MOST_STEPS:  # thinned; a step of another kind (an answer) is kept
+            kept = (i % 2 == 0 or not isinstance(old, tuple) for i, old in enumerate(self.steps))
+            self.steps = list(compress(self.steps, kept))
         self.steps.append(step)
         self._wake()
 

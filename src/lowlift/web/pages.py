@@ -7,6 +7,7 @@ from lowlift.figures.page import environment_of, render
 from lowlift.report.beliefs import allowed_text, worst_first
 from lowlift.report.outcome import most_words, whole_percent
 from lowlift.web.settings import shortest
+from lowlift.web.words import MECHANISMS, name_of
 
 
 def show(template: str, **context: Any) -> str:
@@ -33,9 +34,30 @@ def bound(value: float) -> str:
     return ceiling(min(value, 1.0), 4)
 
 
+def mechanism_name(name: str) -> str:
+    """Return what a mechanism is called within a sentence.
+
+    Examples
+    --------
+    >>> mechanism_name("random-response")
+    'optimal random response'
+    """
+    return name_of(MECHANISMS[name]).lower()
+
+
+def set_local(is_local: bool) -> None:
+    """Say on every page whether only this machine reaches the server, of which a process has one.
+
+    Pages promise "nothing leaves this machine" only then.
+    """
+    environment_of("lowlift.web").globals["is_local"] = is_local
+
+
+set_local(False)
 environment_of("lowlift.web").filters.update(sentence=sentence, bound=bound)
 environment_of("lowlift.web").globals.update(
     most_words=most_words,
+    mechanism_name=mechanism_name,
     worst_first=worst_first,
     allowed_text=allowed_text,
     whole_percent=whole_percent,

@@ -18,9 +18,13 @@ _PAUSE, _HEARTBEAT = 0.15, 2.0
 
 
 @router.get("/jobs/{identity}/events")
-async def events(identity: str, session: InSession) -> Response:
-    """Send how far a job is, until it is done; a job with a listener is not ended."""
-    return StreamingResponse(_stream(session.by_id(identity)), media_type="text/event-stream")
+async def events(identity: str, session: InSession, has_first: bool = False) -> Response:
+    """Send how far a job is, until it is done; a job with a listener is not ended.
+
+    A page that was made before the job's first answer came (not `has_first`) is told to ask again.
+    """
+    stream = _stream(session.by_id(identity), has_first=has_first)
+    return StreamingResponse(stream, media_type="text/event-stream")
 
 
 @router.get("/compiling")
@@ -32,9 +36,10 @@ async def compiling(session: InSession) -> Response:
     return StreamingResponse(stream, media_type="text/event-stream")
 
 
-async def _stream(job: Job, *, is_compiling: bool = False) -> AsyncIterator[str]:
+async def _stream(
+    job: Job, *, has_first: bool = False, is_compiling: bool = False
+) -> AsyncIterator[str]:
     job.listeners += 1
-    has_first = first_answer(job) is not None
     try:
         while job.is_running:
             if not has_first and first_answer(job) is not None:

@@ -159,6 +159,7 @@ def serve(
             given=given,
             hosts=address.hosts(port),
             scheme=address.scheme,
+            is_local=address.is_local,
             limits=limits,
             connections=connections,
         )

@@ -167,8 +167,13 @@ class Session:
 
     def n_published(self, table: str) -> int:
         """Return how many times a table was published here, or is about to be."""
+        return len(self.drawn(table))
+
+    def drawn(self, table: str) -> list[str | None]:
+        """Return the digest of each table that was drawn from a table here; None until it is."""
         found = self.publications.get(table, {}).values()
-        return sum(job.state not in _NOTHING_MADE for job in found)
+        made = [job for job in found if job.state not in _NOTHING_MADE]
+        return [None if job.is_running else job.result.made.receipt.output_sha256 for job in made]
 
     @property
     def jobs(self) -> list[Job]:
@@ -184,7 +189,9 @@ class Session:
             raise InvalidInput(
                 f"{_MOST_RUNNING} computations are running. Wait for one, or cancel it."
             )
-        old = [key for key, job in self._jobs.items() if not job.is_running]
+        # What a table's columns are is asked for by every page, and is small.
+        done = (key for key, job in self._jobs.items() if not job.is_running)
+        old = [key for key in done if not (isinstance(key, tuple) and key[0] == "inspect")]
         for key in old[: max(0, len(self._jobs) - _MOST_JOBS + 1)]:
             del self._jobs[key]
 

@@ -1,8 +1,11 @@
 """A setting is a URL: which table, columns, bound and mechanism; no data value is in it."""
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import pairwise
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
@@ -10,7 +13,7 @@ from lowlift.criteria import Criterion, Population
 from lowlift.errors import InvalidInput
 from lowlift.tables.bins import as_bins_by_name
 from lowlift.tables.columns import MISSING, Column
-from lowlift.web.words import message_of
+from lowlift.web.words import CRITERIA, message_of, name_of
 from lowlift.workflow import MECHANISMS, Asked, criterion_of
 from lowlift.workflow.budgets import at_most_of
 from lowlift.workflow.criteria import IN_NATS, SINGLE
@@ -134,7 +137,8 @@ class Setting:
                     Column(name, kinds.get(name, "other"), bins)
             except InvalidInput as error:
                 words = message_of(error)
-                found[f"bin:{name}"] = words if repr(name) in words else f"{name!r}: {words}"
+                words = words if repr(name) in words else f"{name!r}: {words}"
+                found[f"bin:{name}"] = _disorder(text) or words
         return found | ({} if found or kinds is None else self._lonely_bins(kinds))
 
     def _lonely_bins(self, kinds: Mapping[str, str]) -> dict[str, str]:
@@ -273,13 +277,12 @@ class Setting:
         Examples
         --------
         >>> Setting(limit=1.5).promise, Setting(criterion="lip", epsilon=1).promise
-        ('at most 1.5 times as likely', 'lip with 1 nat')
+        ('at most 1.5 times as likely', 'LIP with 1 nat')
         """
         if not self.criterion:
             return f"at most {shortest(self.limit)} times as likely"
-        return (
-            f"{self.criterion} with {shortest(self.epsilon)} nat{'' if self.epsilon == 1 else 's'}"
-        )
+        nats = f"{shortest(self.epsilon)} nat{'' if self.epsilon == 1 else 's'}"
+        return f"{name_of(CRITERIA[self.criterion])} with {nats}"
 
 
 def shortest(value: float) -> str:
@@ -292,6 +295,29 @@ def shortest(value: float) -> str:
     """
     text = f"{value:g}"
     return text if float(text) == value else repr(value)
+
+
+def _disorder(text: str) -> str:
+    """Return which start of a group does not go up, numbers or dates; nothing where all do.
+
+    Examples
+    --------
+    >>> _disorder("60, 30")
+    'the starts must go up; 30 comes after 60.'
+    >>> _disorder("30, 60") or _disorder("width:x")
+    ''
+    """
+    parts = [part.strip() for part in text.split(",")]
+    values: list[Any] = []
+    try:
+        values = [float(part) for part in parts]
+    except ValueError:
+        with contextlib.suppress(ValueError):
+            values = [date.fromisoformat(part) for part in parts]
+    for k, (one, other) in enumerate(pairwise(values)):
+        if one >= other:
+            return f"the starts must go up; {parts[k + 1]} comes after {parts[k]}."
+    return ""
 
 
 def _fields(last: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:

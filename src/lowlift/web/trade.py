@@ -14,6 +14,8 @@ from lowlift.workflow.stops import Stop
 LIMITS, NATS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0), (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 #: The box of the chart in the units of its picture.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54.0, 540.0, 56.0, 236.0
+#: How far the foot of a label is from its point, below it and above; and how high a label is.
+_BELOW, _ABOVE, _HIGH = 27.0, 18.0, 15.0
 
 
 class Mark(NamedTuple):
@@ -29,6 +31,8 @@ class Mark(NamedTuple):
     words: str
     address: str
     is_current: bool
+    #: Where what is kept is written, and which end of it is there: where neither line passes.
+    label: tuple[float, float, str] = (0.0, 0.0, "start")
 
 
 class Chart(NamedTuple):
@@ -55,6 +59,8 @@ def chart_of(place: Place, points: Sequence[Stop], now: Stop | None) -> Chart:
     if now is not None:
         known[now.limit] = now
     known = _never_falling(known)
+    if now is not None and now.state == CANNOT:  # as the answer beside it says
+        known[now.limit] = now
     every = sorted({*(NATS if setting.criterion else LIMITS), setting.budget})
     step = (_RIGHT - _LEFT) / len(every)
     places = [round(_LEFT + step * (k + 0.5), 1) for k in range(len(every))]
@@ -103,7 +109,22 @@ def _mark(place: Place, x: float, budget: float, point: Stop | None) -> Mark:
     if point.state == EMPTY:
         words = f"{what}: keeps almost nothing"
     y = _BOTTOM if point.state == CANNOT else _height(point.share)
-    return Mark(x, y, name, kept, kind, words, address, is_current)
+    return Mark(x, y, name, kept, kind, words, address, is_current, _label(x, y, point.most))
+
+
+def _label(x: float, y: float, most: float | None) -> tuple[float, float, str]:
+    """Return the foot of a label and its end that is there.
+
+    The curve never falls, and the bound lies above it: there is room below a point, to its right.
+    Near the axis there is none: the label is between both where it fits, else above the bound.
+    """
+    if y + _BELOW + 4 <= _BOTTOM:
+        return round(x + 4, 1), round(y + _BELOW, 1), "start"
+    if most is None:
+        return x, round(y - _ABOVE, 1), "middle"
+    if (bound := _height(most)) <= y - _ABOVE - _HIGH:
+        return round(x - 6, 1), round(y - _ABOVE, 1), "start"
+    return round(x + 10, 1), round(min(y - _ABOVE, bound - 8), 1), "end"
 
 
 def _height(share: float) -> float:
@@ -121,7 +142,8 @@ class Way(NamedTuple):
 def ways(place: Place, state: str, points: Sequence[Stop]) -> list[Way]:
     """Return what would make an answer possible or useful; nothing for a useful one.
 
-    Looser limits are among them once it is known what they keep.
+    Other limits are among them once it is known what they keep: looser ones; where nothing can be
+    promised, the nearest tighter one, which another release may keep.
     """
     setting = place.setting
     if state == USEFUL:
@@ -134,13 +156,14 @@ def ways(place: Place, state: str, points: Sequence[Stop]) -> list[Way]:
         address = place.address("protection", encoding="")
         found.append(Way("Write it as fits the mechanism", address))
     known = {point.limit: point for point in points}
-    looser = [b for b in (NATS if setting.criterion else LIMITS) if b > setting.budget]
-    useful = [b for b in looser if b in known and known[b].state == USEFUL]
-    for budget in useful[:2]:
+    useful = sorted(limit for limit, point in known.items() if point.state == USEFUL)
+    tighter = [b for b in useful if b < setting.budget] if state == CANNOT else []
+    for budget in (*tighter[-1:], *[b for b in useful if b > setting.budget][:2]):
         name = f"{shortest(budget)} nats" if setting.criterion else f"{shortest(budget)} times"
         kept = f"keeps {whole_percent(known[budget].share)}"
         there = Place("protection", setting.at(budget), place.pinned)
-        found.append(Way(f"Allow {name}", there.address(), kept))
+        verb = "Allow" if budget > setting.budget else "Allow no more than"
+        found.append(Way(f"{verb} {name}", there.address(), kept))
     if setting.audience == "population":
         found.append(Way("The rows are everybody", place.address("protection", audience="table")))
     if len(setting.released) > 1:

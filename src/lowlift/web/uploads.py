@@ -52,7 +52,7 @@ class Upload:
         if b"filename" in options and self.path is None and not self.fault:
             name = safe_name(options[b"filename"].decode("utf-8", "replace"))
             if not name.lower().endswith(self._endings):
-                self.fault = "a table must be a CSV or Parquet file (.csv, .parquet)."
+                self.fault = f"{name} is not a CSV or Parquet file (.csv, .parquet)."
                 if self._endings != _ENDINGS:
                     self.fault = f"choose a file that ends in {self._endings[0]}."
                 return
@@ -81,9 +81,10 @@ class Upload:
 
     def too_large(self) -> None:
         """Refuse the rest of the file."""
+        name = "the file" if self.path is None else self.path.name
         self.fault = self.fault or (
-            f"a file must have at most {self._limit // 2**20:,} MB. Use Parquet, fewer columns, or "
-            "start lowlift web with the table's path or a larger upload limit."
+            f"{name} is too large: at most {self._limit // 2**20:,} MB are taken. Use Parquet, "
+            "fewer columns, or start lowlift web with the table's path or a larger upload limit."
         )
 
     def close(self) -> None:
@@ -100,7 +101,7 @@ class Upload:
         if self.path is None:
             raise InvalidInput("choose a file first: CSV or Parquet.")
         if not self._size:
-            raise InvalidInput("the file is empty. A table needs a header and rows.")
+            raise InvalidInput(f"{self.path.name} is empty. A table needs a header and rows.")
         _check_content(self.path)
         return self.path
 
@@ -165,6 +166,8 @@ def _check_content(path: Path) -> None:
         end = file.read()
     if path.suffix.lower() == ".parquet":
         if not (start.startswith(b"PAR1") and end == b"PAR1"):
-            raise InvalidInput("this is no Parquet file, or it is cut off. Export it again.")
+            raise InvalidInput(f"{path.name} is not a Parquet file, or cut off. Export it again.")
     elif b"\0" in start:
-        raise InvalidInput("this is no CSV file: it holds binary data. Export the table as CSV.")
+        raise InvalidInput(
+            f"{path.name} is not a CSV file: it holds binary data. Export the table as CSV."
+        )

@@ -1,4 +1,4 @@
-"""Errors as the pages and the log may show them."""
+"""Names of choices, and errors as the pages and the log may show them."""
 
 import traceback
 from collections.abc import Mapping
@@ -23,6 +23,38 @@ ADVICE: Mapping[str, str] = {
     "unchecked": "Choose a table that has them.",
     "uncovered": "Publish those columns in the same release, or leave them out.",
 }
+#: What can be bounded instead of the limit, by the names of addresses; the name ends at the colon.
+CRITERIA: Mapping[str, str] = {
+    "lip": "LIP: gains and losses, one budget (δ-disclosure)",
+    "alip": "ALIP: gains and losses of belief apart",
+    "ldp": "LDP: telling two values apart",
+    "max-lift": "Max-lift: gains of belief alone (PML, β-likeness)",
+    "l1": "ℓ1-lift: mean change (t-closeness)",
+    "chi2": "χ²-lift: the mean square change",
+    "alpha": "α-lift: from the mean to the largest",
+    "every-prior": "Every prior: readers with other beliefs before",
+}
+#: How rows and values are changed, likewise.
+MECHANISMS: Mapping[str, str] = {
+    "auto": "Automatic: the best for the size",
+    "watchdog": "Watchdog: merge all risky values",
+    "subset-merging": "Subset merging: coarser, and true (fast)",
+    "optimal-merging": "Optimal merging: coarser, and true",
+    "random-response": "Optimal random response: a search",
+    "subset-random-response": "Subset random response",
+    "least-distortion": "Least distortion: near values",
+}
+
+
+def name_of(choice: str) -> str:
+    """Return the name of a choice without what it is explained by.
+
+    Examples
+    --------
+    >>> name_of(CRITERIA["l1"]), name_of(MECHANISMS["subset-random-response"])
+    ('ℓ1-lift', 'Subset random response')
+    """
+    return choice.partition(":")[0]
 
 
 def message_of(error: BaseException) -> str:

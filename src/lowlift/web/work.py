@@ -2,16 +2,19 @@
 
 import os
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from lowlift import workflow
+from lowlift._exposure import rare_in
 from lowlift._files import write_text
 from lowlift._guarantees import stopped_note
 from lowlift._joint import Joint
 from lowlift._kernels.compilation import observe, prepare
 from lowlift._ledger import EVERYBODY, default_ledger
+from lowlift.codebook import is_by_blocks
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, Infeasible
 from lowlift.report import page
@@ -24,16 +27,19 @@ from lowlift.web.settings import Setting
 from lowlift.web.words import message_of, redacted
 from lowlift.workflow import Asked, Design, Options, Recording, Sanitized, TableProfile
 from lowlift.workflow.applying import formulas_in
-from lowlift.workflow.consulting import Consulted, consult
+from lowlift.workflow.consulting import Consulted, Sum, consult, sums
 from lowlift.workflow.overview import Histogram, Overview, histogram_of, overview_of
 from lowlift.workflow.preview import Preview, first_rows, preview
+from lowlift.workflow.published import Recorded, published_of
 from lowlift.workflow.stops import Stop, stops
 
 #: How the files of the reports end, and by which keys they are downloaded.
 REPORT, PUBLIC_REPORT = "report.html", "public.html"
 _KEYS = {REPORT: "report", PUBLIC_REPORT: "public-report"}
-#: How a warning begins that tells of counts in a codebook.
-_EXPOSED = ("exact probabilities", "intervals")
+#: How a warning begins that tells of counts in a rounded codebook.
+_EXPOSED = "intervals"
+#: Steps to which a codebook may be rounded, the finest first.
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 #: The parts that `compile_all` compiles.
 KERNELS = ("merging", "partitions", "pairs", "search")
 #: The process that imported this module: for jobs, the server that they were forked from.
@@ -64,7 +70,7 @@ class Answer:
         """The answer in a line."""
         if self.said is None:
             return self.refusal
-        return f"{self.said.worst.value}: {self.said.worst.words}"
+        return f"{self.said.worst.value}: {self.said.worst.in_short}"
 
 
 @dataclass(frozen=True)
@@ -94,10 +100,15 @@ class Prepared:
     """What is to be known before a table is drawn."""
 
     consulted: Consulted
-    #: What exact probabilities in the codebook expose.
-    exposed: tuple[str, ...]
+    #: How many values so few rows have that exact probabilities in the codebook expose them.
+    rare: int
     #: Texts that a spreadsheet would run.
     formulas: tuple[str, ...]
+    #: The finest step to which the codebook can be rounded so that it exposes nothing; None where
+    #: none is coarse enough.
+    step: float | None = None
+    #: Whether values are drawn by weights that were fitted to the sensitive ones.
+    is_fitted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +123,9 @@ class Published:
     command: str = ""
     #: The first rows as written, with their columns first.
     rows: tuple[tuple[str | None, ...], ...] = ()
+    #: How many warnings the report lists.
+    n_warned: int = 0
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 def compile_all(tell: Tell) -> None:
@@ -142,6 +156,13 @@ def histogram(source: Any, engine: str | None, name: str, tell: Tell) -> Histogr
     """Return how many rows a column has where."""
     del tell
     return histogram_of(source, name, engine=engine)
+
+
+def recorded(source: Any, engine: str | None, tell: Tell) -> tuple[Recorded, ...]:
+    """Return what the ledger of whoever started the app has of a table, the newest first."""
+    del tell
+    ledger = default_ledger()
+    return () if ledger is None else published_of(source, ledger, engine=engine)
 
 
 def answer(
@@ -214,15 +235,36 @@ def prepare_publication(
 ) -> Prepared:
     """Ask the ledger and look at what would be written; nothing is."""
     del tell
-    exposed: tuple[str, ...] = ()
+    rare, step, is_fitted = 0, None, False
     if made.encoded.name not in OF_CELLS:
-        texts = workflow.codebook_of(made).warnings
-        exposed = tuple(text for text in texts if text.startswith(_EXPOSED))
+        rare = len(rare_in(made.release.joint))
+        step = next((each for each in _STEPS if rare and not _is_exposed(made, each)), None)
+        is_fitted = not is_by_blocks(made.encoded.channel)
     with open_table(source, engine) as table:
         formulas = formulas_in(table, made.encoded, target)
     with open_table(source, engine) as table:
         consulted = consult(table, made.encoded, wishes.options())
-    return Prepared(consulted, exposed, formulas)
+    return Prepared(consulted, rare, formulas, step, is_fitted)
+
+
+def together(
+    source: Any,
+    engine: str | None,
+    made: Design,
+    recipients: tuple[str, ...],
+    wishes: Wishes,
+    tell: Tell,
+) -> tuple[Sum, ...]:
+    """Ask the ledger what recipients, and all others last, would hold with a design."""
+    del tell
+    with open_table(source, engine) as table:
+        return sums(table, made, wishes.options(), recipients)
+
+
+def _is_exposed(made: Design, step: float) -> bool:
+    """Return whether the codebook exposes counts although it is rounded to a step."""
+    texts = workflow.codebook_of(made, step).warnings
+    return any(text.startswith(_EXPOSED) for text in texts)
 
 
 def publish(
@@ -251,6 +293,7 @@ def publish(
         written = replace(written, source=source, engine=engine)
     files = {"table": target, **written.files}
     warnings: tuple[str, ...] = ()
+    n_warned = 0
     rows: tuple[tuple[str | None, ...], ...] = ()
     try:
         rows = first_rows(str(target))
@@ -263,7 +306,7 @@ def publish(
             path = target.with_name(f"{target.stem}.{name}")
             write_text(path, page(report, is_public=is_public), is_private=not is_public)
             files[_KEYS[name]] = path
-        warnings = report.public.warnings
+        warnings, n_warned = report.public.warnings, len(report.warnings)
     except Exception as error:  # noqa: BLE001 (the table is written, not to be drawn again)
         warnings = (f"there is no report: {redacted(error)}.",)
-    return Published(written, files, warnings, wishes.to, command, rows)
+    return Published(written, files, warnings, wishes.to, command, rows, n_warned)

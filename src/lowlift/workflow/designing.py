@@ -153,6 +153,8 @@ def design_counted(
     chosen = replace(chosen, is_auto=chosen.is_auto or is_monotone)
     release = released_by(chosen, joint, criterion, time_limit=time_limit, progress=progress)
     encoded = _encoded(release, encoding or spec.encoding, preferred)
+    if chosen.is_auto and release.certificate is not None and release.certificate.is_stopped:
+        encoded = _of_merging(release, chosen, encoded)
     made = encoded.release.with_table(replace(spec, encoding=encoded.name))
     return Design(
         made.audit,
@@ -174,6 +176,22 @@ def _takes_long(chosen: Chosen, joint: Joint, criterion: Criterion, *, is_monoto
         is_repeated = chosen.is_auto or is_monotone
         return is_repeated and not isinstance(criterion, Population)
     return chosen.is_auto and chosen.name in _SEARCHES
+
+
+def _of_merging(release: Release, chosen: Chosen, encoded: Encoded) -> Encoded:
+    """Return what merging publishes, with the same proof, if it tells more than what is given.
+
+    Values that are drawn from the outputs of a search lose some of what the outputs tell; of a
+    search that was stopped they can tell less than those of merging.
+    """
+    if encoded.nmi >= release.audit.nmi:
+        return encoded
+    merged = released_by(
+        replace(chosen, name=_MERGING, is_auto=False), release.joint, release.criterion
+    )
+    proven = replace(merged, mechanism=release.mechanism, certificate=release.certificate)
+    other = encode(proven, encoded.name)
+    return other if other.nmi > encoded.nmi else encoded
 
 
 def _encoded(release: Release, encoding: str, preferred: str | None) -> Encoded:

@@ -26,7 +26,7 @@ _SOME_ROWS, _EXAMPLES = 1_000, 4
 #: Numbers with so many values or fewer are shown by their values.
 _FEW = 6
 #: Bars of a histogram: one for each whole number up to so many; about so many otherwise.
-_SINGLE_BARS, _BARS = 60, 40
+_SINGLE_BARS, _BARS = 100, 40
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 
 from lowlift._arrays import Ints
 from lowlift._draw import draw
-from lowlift._joint import Label
 from lowlift.encodings import Encoded
+from lowlift.encodings.encoded import parts_of
 from lowlift.errors import InvalidInput
 from lowlift.tables import Column, Table, open_table
 from lowlift.tables.schema import COLUMNS, OF_CELLS
@@ -221,7 +221,7 @@ def _of_symbols(x: Ints, encoded: Encoded, rng: np.random.Generator) -> list[tup
     for k, y in zip(x.tolist(), outputs.tolist(), strict=True):
         texts = [column.texts[y] for column in encoded.columns]
         if encoded.name == "values":
-            pairs = zip(_parts(own[k]), _parts(encoded.labels[y]), strict=True)
+            pairs = zip(parts_of(own[k]), parts_of(encoded.labels[y]), strict=True)
             changes = ["" if a == b else NEW for a, b in pairs]
         else:
             changes = [COARSER if sizes[y] > 1 else ""]
@@ -235,19 +235,4 @@ def _unchanged(
     """Return the expected share of rows whose value stays, by column and in all."""
     if encoded.name != "values":
         return (), None
-    channel, joint = encoded.channel, encoded.release.joint
-    masses = joint.p_x[channel.members] * (channel.member_weights / channel.denominator)
-    before = [_parts(label) for label in joint.x_labels]
-    after = [_parts(label) for label in encoded.labels]
-    found = []
-    for k, name in enumerate(names):
-        number: dict[Any, int] = {}
-        ours = np.array([number.setdefault(parts[k], len(number)) for parts in before])
-        theirs = np.array([number.setdefault(parts[k], len(number)) for parts in after])
-        same = ours[channel.members] == theirs[channel.entry_outputs]
-        found.append((name, min(1.0, float(masses[same].sum()))))
-    return tuple(found), 1 - encoded.share_changed
-
-
-def _parts(label: Label) -> tuple[Any, ...]:
-    return label if isinstance(label, tuple) else (label,)
+    return tuple(zip(names, encoded.unchanged_by_column, strict=True)), 1 - encoded.share_changed

@@ -61,7 +61,9 @@ class ColumnProfile:
         The share of S that the column explains (adjusted R squared of the indicators of S): by
         itself, and beyond what all the other columns explain together.
     is_binned
-        Whether the numbers are of 20 bins between quantiles instead of single values.
+        Whether the numbers are of bins between quantiles instead of single values.
+    n_bins
+        How many bins then, 20 or fewer; None for single values.
     flags
         "identifier", "free-text", "not-counted", "constant", "few-rows-each" (ten rows per value
         or fewer, as of an identifier that repeats), "date", "same-as-sensitive" (S in
@@ -83,6 +85,7 @@ class ColumnProfile:
     alone: float | None = None
     on_top: float | None = None
     is_binned: bool = False
+    n_bins: int | None = None
     flags: tuple[str, ...] = ()
     duplicates: tuple[str, ...] = ()
 

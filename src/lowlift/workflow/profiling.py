@@ -292,6 +292,8 @@ class _Look:
         missing = None if found is None else 1 - found.present / self.rows
         if counts is None:
             return ColumnProfile(name, kind, values, missing, flags=tuple(flags))
+        # The first code is of missing values.
+        n_bins = int((counts[1:].sum(axis=1) > 0).sum()) if name in self.edges else None
         counts = association.occupied(counts)
         low, high = association.lift_range(counts)
         bits = association.information(counts) / math.log(2)
@@ -311,6 +313,7 @@ class _Look:
             None if math.isnan(alone) else alone,
             on_top,
             name in self.edges,
+            n_bins,
             tuple(flags),
             duplicates.get(name, ()),
         )

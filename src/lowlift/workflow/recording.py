@@ -158,7 +158,7 @@ def entry_of(
         release=release.fingerprint,
         release_file=None if file is None else str(Path(file).absolute()),
         encoding=encoded.name,
-        criterion=_budgets(release.criterion),
+        criterion=budgets_text(release.criterion),
         draws=options.mode,
         draw_sha256=drawn,
         refines=None if release.refines is None else release.refines.first,
@@ -172,7 +172,7 @@ def entry_of(
     )
 
 
-def _budgets(criterion: Any) -> str:
+def budgets_text(criterion: Any) -> str:
     """Return a criterion with its budgets, without the values of S whose beliefs it may bound."""
     values: dict[str, Any] = getattr(criterion, "parameters", dict)()
     shown = []
@@ -180,7 +180,7 @@ def _budgets(criterion: Any) -> str:
         if isinstance(value, int | float):
             shown.append(f"{name}={value!r}")
         elif hasattr(value, "parameters"):  # a criterion in another
-            shown.append(f"{name}={_budgets(value)}")
+            shown.append(f"{name}={budgets_text(value)}")
     return f"{type(criterion).__name__}({', '.join(shown)})"
 
 
@@ -239,6 +239,10 @@ class Unaudited(Exception):
     """Why earlier publications cannot be audited."""
 
 
+class ReleaseMissing(Unaudited):
+    """The release of an earlier publication is not where it was."""
+
+
 def _independent(before: Sequence[Entry], entry: Entry) -> list[Entry]:
     """Return the earlier publications that say something which the new one does not say anyway.
 
@@ -263,7 +267,7 @@ def release_of(entry: Entry, files: Sequence[str | os.PathLike[str]]) -> Encoded
 
     Raises
     ------
-    Unaudited
+    ReleaseMissing
         When the file is not there, or holds another release.
     """
     places = [Path(file) for file in files]
@@ -275,7 +279,7 @@ def release_of(entry: Entry, files: Sequence[str | os.PathLike[str]]) -> Encoded
             if encoded.release.fingerprint == entry.release:
                 return encoded
     where = "was not kept" if entry.release_file is None else f"{entry.release_file} is gone"
-    raise Unaudited(f"the release of publication {entry.id} {where} or is another one.")
+    raise ReleaseMissing(f"the release of publication {entry.id} {where} or is another one.")
 
 
 def audit_entries(
@@ -337,7 +341,7 @@ def _refuse_together(found: Together, promise: Promise, n_before: int) -> NoRetu
     before = counted(n_before, "earlier publication")
     raise BoundViolated(
         f"together with {before} of the same people this one does not satisfy "
-        f"{_budgets(found.criterion)} for {names}: {found.violations:,} of "
+        f"{budgets_text(found.criterion)} for {names}: {found.violations:,} of "
         f"{found.n_outputs:,} joint outputs break it (leakage {found.leakage.lower:.4f} below, "
         f"{found.leakage.upper:.4f} above). Nothing was written.",
         advice="held",

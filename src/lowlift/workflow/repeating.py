@@ -121,7 +121,7 @@ def _in_words(plain: Criterion, sensitive: Sequence[str]) -> list[str]:
         if math.isfinite(plain.factor):
             found += ["--at-most", repr(plain.factor)]
     elif isinstance(plain, LIP | EveryPrior) and plain.lower == plain.upper:
-        factor = _factor(plain.upper)
+        factor = factor_of(plain.upper)
         found = ["--at-most", factor] if factor else []
         if factor and isinstance(plain, EveryPrior):
             found += ["--at-least", repr(plain.at_least)]
@@ -168,8 +168,14 @@ def wrapped(words: Sequence[str]) -> str:
     return " \\\n".join(lines)
 
 
-def _factor(budget: float) -> str:
-    """Return the shortest factor whose budget is this one; empty when there is none."""
+def factor_of(budget: float) -> str:
+    """Return the shortest factor whose budget is this one; empty when there is none.
+
+    Examples
+    --------
+    >>> factor_of(LIP.at_most(2).epsilon), factor_of(0.5)
+    ('2', '')
+    """
     for digits in range(1, _DIGITS):
         text = f"{math.exp(min(budget, 700.0)):.{digits}g}"
         if Fraction(text) >= 1 and LIP.at_most(Fraction(text)).epsilon == budget:

@@ -240,7 +240,7 @@ def publish_table(
     if options.recording is not None:
         recording = replace(options.recording, release_file=files.get("release"))
         options = replace(options, recording=recording)
-    formulas = () if target is None else formulas_in(table, made.encoded, target)
+    formulas = () if target is None else formulas_in(table, made.encoded, target, options.id)
     warnings = (*made.warnings, *formulas, *book.warnings)
     for line in warnings if target is not None else made.warnings:
         warn(line)

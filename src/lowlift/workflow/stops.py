@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from lowlift._deadline import Deadline
 from lowlift._guarantees import stopped_note
@@ -12,11 +12,15 @@ from lowlift.errors import BoundViolated, Infeasible
 from lowlift.report.outcome import CANNOT, EMPTY, proven_most, state_of
 from lowlift.tables import Schema, open_table
 from lowlift.workflow.cells import Stage, learn_ground, unheard
+from lowlift.workflow.columns import per_column
 from lowlift.workflow.designing import Design, design_counted
 
 #: Seconds that a search may take for one limit: symbols come nearer to the best step by step; rows
 #: are found within a second or two, and nothing of use before.
 SECONDS, ROWS_SECONDS = 4.0, 10.0
+
+#: Makes a release for a criterion, and says whether the bound holds for each sensitive column too.
+_Released: TypeAlias = Callable[[Criterion], tuple[Encoded, bool]]
 
 
 class Stop(NamedTuple):
@@ -86,21 +90,22 @@ def stops(
     return found
 
 
-def _by_symbols(made: Design, mechanism: str, seconds: float) -> Callable[[Criterion], Encoded]:
+def _by_symbols(made: Design, mechanism: str, seconds: float) -> _Released:
     joint, name = made.release.joint, made.encoded.name
 
-    def release(bound: Criterion) -> Encoded:
+    def release(bound: Criterion) -> tuple[Encoded, bool]:
         how: Any = {"mechanism": mechanism, "time_limit": seconds, "is_monotone": True}
         if name == "values":
             how["encoding"] = name
-        return design_counted(joint, replace(joint.origin, encoding=""), bound, **how).encoded
+        found = design_counted(joint, replace(joint.origin, encoding=""), bound, **how)
+        return found.encoded, found.is_satisfied
 
     return release
 
 
 def _by_rows(
     source: Any, asked: Schema, made: Design, seconds: float, engine: str | None
-) -> Callable[[Criterion], Encoded]:
+) -> _Released:
     is_sample = isinstance(made.release.criterion, Population)
     found = made.spec.schema
     schema = replace(found, cells=asked.cells or "auto", weights=asked.weights)
@@ -108,19 +113,20 @@ def _by_rows(
     with open_table(source, engine) as table:
         ground = learn_ground(table, schema, Deadline(None), is_sample=is_sample)
 
-    def release(bound: Criterion) -> Encoded:
-        return Encoded(
-            made.encoded.name, ground.released(criterion_on(bound, ground.joint), seconds)
-        )
+    def release(bound: Criterion) -> tuple[Encoded, bool]:
+        found = ground.released(criterion_on(bound, ground.joint), seconds)
+        parts = per_column(found.joint, found.channel, found.criterion, made.spec.sensitive)
+        every = (found.audit, *dict(parts).values())
+        return Encoded(made.encoded.name, found), all(part.is_satisfied for part in every)
 
     return release
 
 
-def _stop(limit: float, criterion: Criterion, release: Callable[[Criterion], Encoded]) -> Stop:
+def _stop(limit: float, criterion: Criterion, release: _Released) -> Stop:
     try:
-        encoded = release(criterion)
+        encoded, is_satisfied = release(criterion)
     except (BoundViolated, Infeasible):
         return Stop(limit, CANNOT)
-    state, share = state_of(encoded, is_satisfied=encoded.release.audit.is_satisfied)
+    state, share = state_of(encoded, is_satisfied=is_satisfied)
     is_late = state == EMPTY and stopped_note(encoded.release.certificate) is not None
     return Stop(limit, state, share, proven_most(encoded), is_late)

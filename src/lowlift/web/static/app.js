@@ -6,7 +6,7 @@ const byId = (id) => document.getElementById(id);
 // ---------- the answer: greyed from the first touch of a field until it is of this setting ----------
 
 // What follows from the answer is as old as it is.
-const shown = () => document.querySelectorAll("#answer, #trade-part, #rows-part");
+const shown = () => document.querySelectorAll("#answer, #steps, #trade-part, #rows-part");
 // Links that lead on with the setting that was answered: they wait for the next answer.
 const onward = () => document.querySelectorAll("#go-on, #onward .primary, #answer .actions > a");
 const recomputing = () => {
@@ -152,6 +152,7 @@ let isLost = false;
 
 function lose() {
   const answer = byId("answer");
+  recomputing();  // chart and rows are as old as the answer, and nothing leads on
   if (answer) { answer.removeAttribute("aria-busy"); answer.dataset.state = "stale"; }
   byId("lost").hidden = false;
   isLost = true;
@@ -176,6 +177,7 @@ function checkSize(event) {
   const isLarge = file && file.size > Number(input.dataset.limit);
   input.setCustomValidity(isLarge ? input.dataset.tooLarge : "");
   note.textContent = isLarge ? input.dataset.tooLarge : "";
+  input.removeAttribute("aria-invalid");  // what was wrong was another file
 }
 
 function takeDrops(form) {
@@ -193,8 +195,29 @@ function takeDrops(form) {
   });
 }
 
+// ---------- tables that are wider than the screen say so ----------
+
+function hintAtWidth() {
+  document.querySelectorAll(".pane, .cmp-wrap").forEach((part, k) => {
+    const isWide = part.scrollWidth > part.clientWidth + 1;
+    let hint = part.previousElementSibling;
+    if (!hint || !hint.classList.contains("more-there")) {
+      if (!isWide) return;
+      hint = document.createElement("p");
+      hint.className = "legend more-there";
+      hint.id = `more-there-${k}`;
+      hint.textContent = "There is more to the right: scroll sideways.";
+      part.before(hint);
+      part.setAttribute("aria-describedby", hint.id);
+    }
+    hint.hidden = !isWide;
+  });
+}
+window.addEventListener("resize", hintAtWidth);
+
 // Back or Forward before the scripts ran changes the address alone: the page is of another one.
 window.addEventListener("load", () => {
+  hintAtWidth();
   const [loaded] = performance.getEntriesByType("navigation");
   const place = (address) => address.split("#")[0];
   if (loaded && place(loaded.name) !== place(location.href)) location.reload();
@@ -206,7 +229,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const form = byId("setting");
   if (form) watchForm(form);
   document.addEventListener("change", checkSize);
-  document.addEventListener("htmx:load", (event) => listen(event.target));
+  document.addEventListener("htmx:load", (event) => { listen(event.target); hintAtWidth(); });
   // The sheet of a phone stays open when its content is replaced.
   let isOpen = false;
   document.addEventListener("htmx:beforeSwap", (event) => {

@@ -29,6 +29,8 @@
       if (editor) editor.hidden = row.hidden || button.getAttribute("aria-expanded") !== "true";
     });
     document.getElementById("no-column").hidden = shown > 0;
+    const match = document.getElementById("match"), most = rows().length;
+    match.textContent = shown < most ? `${shown} of ${most}` : "";
   }
 
   function count() {
@@ -52,7 +54,9 @@
     count();
     if (before !== "s" && input.value !== "s") return;
     // What the columns tell is of another column now.
-    all("[id^=tells-]").forEach((cell) => { if (cell.id !== "tells-of") cell.textContent = ""; });
+    const isOfAny = rows().some((each) => each.dataset.use === "s");
+    all("[id^=tells-]").forEach((cell) => { if (cell.id !== "tells-of") cell.textContent = isOfAny ? "measuring …" : "choose what to protect"; });
+    document.getElementById("bars-say").hidden = !isOfAny;
     htmx.trigger("#telling", "sensitive");
   }
 
@@ -78,6 +82,11 @@
     if (isOpen) htmx.trigger(editor.querySelector("[data-histogram]"), "open");
   }
 
+  // The width of the drawing in its own units: on a phone it is narrower, so that it fits and its
+  // labels stay as large as other words.
+  const IS_PHONE = window.matchMedia("(max-width: 44rem)");
+  const DRAWN = 640, ON_PHONE = 300, MARGIN = 10;
+
   class Groups {
     constructor(part) {
       this.part = part;
@@ -92,6 +101,32 @@
       this.isDate = /^\d{4,}-\d\d-\d\d$/.test(this.labels[0] || "");
       all("[data-bins-text]", part).forEach((chip) => chip.addEventListener("click", () => this.say(chip.dataset.binsText)));
       this.field.addEventListener("input", () => this.draw());
+      IS_PHONE.addEventListener("change", () => this.fit());
+      this.fit();
+    }
+
+    // A bar's place, from 0 to the number of bars, as a length of the drawing.
+    x(at) { return MARGIN + (at * (this.width - 2 * MARGIN)) / this.counts.length; }
+
+    fit() {
+      this.width = IS_PHONE.matches ? ON_PHONE : DRAWN;
+      const svg = this.part.querySelector(".hist");
+      svg.setAttribute("viewBox", `0 0 ${this.width} ${svg.viewBox.baseVal.height}`);
+      svg.querySelector(".base").setAttribute("d", `M${MARGIN} 150.5H${this.width - MARGIN}`);
+      all(".bar", svg).forEach((bar, k) => {
+        const wide = this.x(1) - this.x(0);
+        bar.setAttribute("x", this.x(k + 0.05));
+        bar.setAttribute("width", 0.9 * wide);
+      });
+      // A label that would touch the one before it is not shown.
+      let end = -Infinity;
+      all("text[data-bar]", svg).forEach((label) => {
+        const x = this.x(Number(label.dataset.bar) + 0.5), half = 3.6 * label.textContent.length + 3;
+        label.setAttribute("x", x);
+        const isClear = x - half >= end;
+        label.toggleAttribute("hidden", !isClear);
+        if (isClear) end = x + half;
+      });
       this.draw();
     }
 
@@ -132,7 +167,13 @@
       const shown = isFine ? edges.map((edge, k) => [edge, places[k], k]).filter(([, at]) => at >= 0 && at <= this.counts.length) : [];
       while (cuts.children.length > shown.length) cuts.lastElementChild.remove();
       while (cuts.children.length < shown.length) cuts.append(this.handle());
-      shown.forEach(([edge, at, k], number) => this.put(cuts.children[number], edge, at, k));
+      let end = -Infinity, isLow = false;
+      shown.forEach(([edge, at, k], number) => {
+        const wide = Math.max(28, 9 * edge.length + 8), x = this.x(at);
+        isLow = x - wide / 2 < end && !isLow;
+        end = x + wide / 2;
+        this.put(cuts.children[number], edge, at, k, wide, isLow);
+      });
       const said = this.field.value.trim();
       all("[data-bins-text]", this.part).forEach((chip) => chip.setAttribute("aria-pressed", String(chip.dataset.binsText === said)));
       const isEach = said === "each";
@@ -143,19 +184,21 @@
       this.list(edges, places, isFine);
     }
 
-    put(handle, edge, at, k) {
-      const x = 10 + (at * 620) / this.counts.length;
-      handle.setAttribute("transform", `translate(${x.toFixed(1)} 0)`);
+    put(handle, edge, at, k, wide, isLow) {
+      handle.setAttribute("transform", `translate(${this.x(at).toFixed(1)} 0)`);
       handle.dataset.cut = k;
       handle.setAttribute("aria-label", `Start of group ${k + 2}`);
       handle.setAttribute("aria-valuemin", 1);
       handle.setAttribute("aria-valuemax", this.counts.length - 1);
       handle.setAttribute("aria-valuenow", Math.round(at));
       handle.setAttribute("aria-valuetext", `from ${edge} on`);
-      const wide = Math.max(28, 9 * edge.length + 8);
-      handle.querySelector("rect").setAttribute("x", -wide / 2);
-      handle.querySelector("rect").setAttribute("width", wide);
-      handle.querySelector("text").textContent = edge;
+      const rect = handle.querySelector("rect"), text = handle.querySelector("text");
+      rect.setAttribute("x", -wide / 2);
+      rect.setAttribute("width", wide);
+      // Neighbours that would cover each other stand in two lines.
+      rect.setAttribute("y", isLow ? 26 : 0);
+      text.setAttribute("y", isLow ? 43 : 17);
+      text.textContent = edge;
     }
 
     handle() {
@@ -184,8 +227,8 @@
         group.setPointerCapture(event.pointerId);
         group.onpointermove = (moved) => {
           const box = this.part.querySelector(".hist").getBoundingClientRect();
-          const x = ((moved.clientX - box.left) / box.width) * 640 - 10;
-          this.move(group, Math.round((x * this.counts.length) / 620));
+          const x = ((moved.clientX - box.left) / box.width) * this.width - MARGIN;
+          this.move(group, Math.round((x * this.counts.length) / (this.width - 2 * MARGIN)));
         };
       });
       group.addEventListener("pointerup", () => { group.onpointermove = null; });
@@ -222,12 +265,13 @@
       list.replaceChildren();
       if (said === "") { list.append(line("lowlift forms the groups that keep most at your limit", null)); return; }
       if (!isFine || !edges.length) return;
-      const isExact = places.every((at) => Math.abs(at - Math.round(at)) < 1e-9);
+      // The rows of a group are known where it begins and ends with a bar, or beyond all of them.
+      const isAtBar = (at) => at <= 0 || at >= this.counts.length || Math.abs(at - Math.round(at)) < 1e-9;
       const all = [0, ...places, this.counts.length];
       const names = [`below ${edges[0]}`, ...edges.map((edge, k) => (k + 1 < edges.length ? `${edge} to below ${edges[k + 1]}` : `${edge} and above`))];
       names.forEach((name, k) => {
         const rows = this.counts.slice(Math.max(0, Math.round(all[k])), Math.max(0, Math.round(all[k + 1]))).reduce((a, b) => a + b, 0);
-        if (rows || k > 0) list.append(line(name, isExact ? rows : null));
+        if (rows || k > 0) list.append(line(name, isAtBar(all[k]) && isAtBar(all[k + 1]) ? rows : null));
       });
       if (this.missing) list.append(line("missing", this.missing));
     }

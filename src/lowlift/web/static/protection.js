@@ -5,6 +5,7 @@
   const form = document.getElementById("setting");
   const { limit, criterion, epsilon } = form.elements;
   const stops = [...form.querySelectorAll("[name=stop]")];
+  let former = "";
 
   function agree() {
     const isLimit = criterion.value === "";
@@ -13,6 +14,7 @@
     const number = Math.log(Number(limit.value));
     nats.textContent = number > 0 ? `The limit of ${limit.value} times is ${number.toFixed(3)} nats on each side.` : "";
     nats.hidden = !isLimit;
+    document.getElementById("in-force").hidden = isLimit;
     form.querySelectorAll("[data-nats]").forEach((part) => {
       part.hidden = isLimit;
       part.querySelectorAll("input").forEach((input) => { input.disabled = isLimit; });
@@ -27,7 +29,10 @@
     if (field === criterion && field.value !== "" && field.dataset.before === "") {
       const isSingle = ["lip", "ldp", "max-lift"].includes(field.value);
       epsilon.value = ((isSingle ? 1 : 2) * Math.log(Number(limit.value) || 2)).toFixed(4);
+      former = limit.value;
+      limit.value = "";  // it is not in force: no number of it is shown
     }
+    if (field === criterion && field.value === "" && limit.value === "") limit.value = former || "2";
     criterion.dataset.before = criterion.value;
     agree();
   }, true);

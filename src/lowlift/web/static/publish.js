@@ -1,17 +1,29 @@
 // Publish: a warning is settled when its safe choice is made; commands and addresses are copied.
 "use strict";
 
+// The button says by itself what the form would refuse: a box that is not ticked, or to wait.
+const settle = () => {
+  const draw = document.getElementById("draw");
+  if (!draw) return;
+  const isWaiting = Boolean(document.querySelector('#asks [name="ledger"][value="wait"]:checked'));
+  const isOpen = Boolean(document.querySelector("#asks .pick [required]:not(:checked)"));
+  draw.disabled = isWaiting || isOpen;
+  for (const [id, isShown] of [["undecided", isWaiting], ["unticked", isOpen]]) {
+    const hint = document.getElementById(id);
+    if (hint) hint.hidden = !isShown;
+  }
+};
+
 document.addEventListener("change", (event) => {
   const ask = event.target.closest(".ask");
   if (!ask || !event.target.closest(".pick")) return;
   const safe = ask.querySelector("[data-safe]");
   if (safe) ask.classList.toggle("done", safe.checked);
-  if (ask.dataset.ask !== "ledger") return;
-  // Publishing what cannot be audited takes this very choice.
-  const isWaiting = event.target.value === "wait";
-  document.getElementById("draw").disabled = isWaiting;
-  document.getElementById("undecided").hidden = !isWaiting;
+  settle();
 });
+document.addEventListener("htmx:afterSwap", settle);
+window.addEventListener("pageshow", settle);
+settle();
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");

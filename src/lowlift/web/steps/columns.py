@@ -77,6 +77,7 @@ async def columns(place: InPlace, session: InSession) -> Response:
     place = place.known(overview)
     answer = await panel(session, place, PAGE_PATIENCE)
     rows = _rows(place.setting, overview)
+    measured = _measured(_profiled(session, place.setting))
     content = page(
         "columns/page.html",
         session,
@@ -84,9 +85,9 @@ async def columns(place: InPlace, session: InSession) -> Response:
         table=table,
         overview=overview,
         rows=rows,
-        counts=_counts(rows),
+        counts=_counts(rows, measured),
         answer=answer,
-        measured=_measured(_profiled(session, place.setting)),
+        measured=measured,
         tells=_tells,
         tags=_tags,
     )
@@ -105,16 +106,17 @@ def _rows(setting: Setting, overview: Overview) -> list[Row]:
             _example(found, overview),
             uses.get(found.name, ""),
             _lock(found),
-            found.kind in ORDERED and not (found.name in overview.single and found.different == 2),
+            found.kind in ORDERED
+            and not (found.name in overview.single and found.different in {1, 2}),
         )
         for number, found in enumerate(overview.columns, 1)
     ]
 
 
-def _counts(rows: list[Row]) -> dict[str, int]:
-    """Return how many columns each filter of the page shows."""
+def _counts(rows: list[Row], measured: dict[str, ColumnProfile]) -> dict[str, int]:
+    """Return how many columns each filter of the page shows; some flags are measured."""
     found = {use: sum(row.use == use for row in rows) for use in ("s", "x", "")}
-    flagged = sum(bool(_tags(row.found, "")) for row in rows)
+    flagged = sum(bool(_tags(measured.get(row.found.name, row.found), "")) for row in rows)
     return {"all": len(rows), **found, "flag": flagged}
 
 

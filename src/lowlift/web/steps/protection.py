@@ -25,8 +25,7 @@ from lowlift.web.settings import MOST_SECONDS, shortest
 from lowlift.web.steps.columns import reading
 from lowlift.web.trade import bounds_of, chart_of
 from lowlift.web.visitors import InSession
-from lowlift.workflow import MECHANISMS
-from lowlift.workflow.criteria import IN_NATS
+from lowlift.web.words import CRITERIA, MECHANISMS
 from lowlift.workflow.stops import Stop
 
 router = APIRouter()
@@ -49,7 +48,7 @@ async def protection(place: InPlace, session: InSession) -> Response:
             place,
             answer=answer,
             below=await below(session, place),
-            criteria=IN_NATS,
+            criteria=CRITERIA,
             mechanisms=MECHANISMS,
             shortest=shortest,
             most_seconds=MOST_SECONDS,
@@ -80,10 +79,9 @@ async def below(session: Session, place: Place, *, is_swapped: bool = False) -> 
     if not place.faults and place.setting.is_chosen:
         found = await outcome(session, place.setting, 0.0)
     answer = found if isinstance(found, work.Answer) else None
-    given = {"place": place, "answer": answer, "is_swapped": is_swapped}
-    trade = show("protection/trade_part.html", **given)
     is_first = isinstance(found, Job) and (answer := first_answer(found)) is not None
-    given |= {"answer": answer, "is_first": is_first}
+    given = {"place": place, "answer": answer, "is_first": is_first, "is_swapped": is_swapped}
+    trade = show("protection/trade_part.html", **given)
     rows = show("protection/rows_part.html", **given)
     if answer is not None and trade_points(session, place.setting):
         trade = _trade(session, place, answer, is_swapped=is_swapped, is_first=is_first)
@@ -96,7 +94,8 @@ async def trade(place: InPlace, session: InSession) -> Response:
     """Draw what each limit keeps, with the answer to the present one in it."""
     found = await outcome(session, place.setting)
     if not isinstance(found, work.Answer) or found.design is None:
-        given = {"place": place, "answer": None, "is_swapped": False}
+        is_first = isinstance(found, Job) and first_answer(found) is not None
+        given = {"place": place, "answer": None, "is_first": is_first, "is_swapped": False}
         return HTMLResponse(show("protection/trade_part.html", **given))
     setting, table = place.setting, session.table(place.setting.table)
     overview = await overview_of(session, setting.table)

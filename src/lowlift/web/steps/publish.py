@@ -17,8 +17,10 @@ from fastapi.responses import (
 )
 from starlette.datastructures import FormData, QueryParams
 
+from lowlift._guarantees import ends_of
 from lowlift._ledger import EVERYBODY
 from lowlift._release import Release
+from lowlift._rounding import at_most
 from lowlift._wording import joined
 from lowlift.errors import InvalidInput
 from lowlift.report.headings import claim_of
@@ -26,7 +28,7 @@ from lowlift.tables.schema import OF_CELLS
 from lowlift.web import asking, uploads, work
 from lowlift.web.answers import PAGE_PATIENCE, PATIENCE, finished, outcome, overview_of, panel
 from lowlift.web.answers import working as following
-from lowlift.web.archives import zipped
+from lowlift.web.archives import HANDED_OUT, KEPT, about_files, zipped
 from lowlift.web.frame import InPlace, Place, page
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
@@ -39,19 +41,6 @@ from lowlift.workflow.repeating import sanitize_command
 
 router = APIRouter()
 
-#: The files to hand out and those to keep, by their keys, with what they are.
-HANDED_OUT = {
-    "table": "the table",
-    "codebook": "how values were changed, so that others can correct their estimates",
-    "public-report": "the public report: the promise, without counts",
-}
-KEPT = {
-    "report": "the report to file: all numbers, warnings, sign-off",
-    "release": "from it everything can be verified again; the next publication of these people "
-    "is audited with it",
-    "receipt": "hashes, versions, time",
-}
-ROWS_CODEBOOK = {"codebook": "what the columns are"}
 _FORMS = ("csv", "parquet")
 #: The largest release that is taken back, in bytes.
 _LARGEST_RELEASE = 64 << 20
@@ -161,8 +150,8 @@ def _ready(
 ) -> _Part:
     setting = place.setting
     stem = _name(session.table(setting.table), wishes).rsplit(".", maxsplit=1)[0]
-    every = asking.asks_of(made, found, wishes, place, session.n_published(setting.table))
-    limit = setting.promise if setting.criterion else f"{shortest(setting.limit)} times"
+    every = asking.asks_of(made, found, wishes, place, session.drawn(setting.table))
+    limit = _limit(setting)
     html = show(
         "publish/asks.html",
         session=session,
@@ -178,8 +167,7 @@ def _ready(
         columns=len(made.spec.schema.released) + len(wishes.keep),
         rows=made.spec.rows,
         back=_address(place, wishes).partition("?")[2],
-        handed_out={**HANDED_OUT, **(ROWS_CODEBOOK if made.spec.cells else {})},
-        kept=KEPT,
+        about=about_files(made),
     )
     if found.consulted.holds:
         return _Part(html)
@@ -187,6 +175,14 @@ def _ready(
     facts |= {"together": found.consulted.most, "least": found.consulted.least}
     names = joined(setting.sensitive)
     return _Part(html, show("publish/beyond.html", place=place, sensitive=names, **facts))
+
+
+def _limit(setting: Setting) -> str:
+    """Return how many times as likely a value may become; by its criterion if that is not said."""
+    if not setting.criterion:
+        return f"{shortest(setting.limit)} times"
+    upper = ends_of(setting.bound()).upper
+    return f"{at_most(upper)} times" if upper < 700 else setting.promise
 
 
 def _name(table: SessionTable, wishes: work.Wishes) -> str:
@@ -221,9 +217,10 @@ async def publish(
     if (job := session.publication(chosen.table, key)) is not None:
         return RedirectResponse(f"/published/{job.id}", 303)
     prepared = await _prepared(session, chosen, made, wishes)
+    asked = asking.asks_of(made, prepared, wishes, place, session.drawn(chosen.table))
     if session.publication(chosen.table, key) is None:  # a second click finds the first
-        times = session.n_published(chosen.table)
-        asking.check(asking.asks_of(made, prepared, wishes, place, times), given)
+        asking.check(asked, given)
+    is_again = "again" not in {ask.name for ask in asked} or bool(given.get("again"))
     wishes = _decided(wishes, prepared, given, step, choice)
 
     def begin() -> tuple[Any, ...]:
@@ -231,7 +228,7 @@ async def publish(
         more = target, wishes, _command(table, chosen, made, wishes)
         return work.publish, table.source, table.engine, made, *more
 
-    job = session.publish(chosen.table, key, bool(given.get("again")), begin)
+    job = session.publish(chosen.table, key, is_again, begin)
     return RedirectResponse(f"/published/{job.id}", 303)
 
 
@@ -245,8 +242,12 @@ def _decided(
     """Return the wishes with what was decided: safe where nothing else was."""
     if given.get("ledger") == "wait":
         raise InvalidInput("the earlier tables cannot be audited; nothing was written.")
-    if prepared.exposed and step is None and codebook == "rounded":
-        step = asking.SAFE_STEP
+    if prepared.rare and step is None and codebook == "rounded":
+        step = prepared.step
+        if step is None:
+            raise InvalidInput(
+                "no rounding of the codebook hides small counts; nothing was written. Keep it back."
+            )
     is_parquet = bool(prepared.formulas) and given.get("formulas", "parquet") == "parquet"
     return replace(
         wishes,
@@ -322,7 +323,7 @@ def _written(request: Request, session: Session, job: Job, place: Place) -> str:
         place=place,
         groups=((handed, "out"), (kept, "keep")),
         size=_size,
-        about={**HANDED_OUT, **KEPT, **(ROWS_CODEBOOK if made.design.spec.cells else {})},
+        about=about_files(made.design),
         sensitive=joined(made.design.spec.schema.sensitive),
         claim=claim_of(made.release.criterion),
         columns=len(found.rows[0]),

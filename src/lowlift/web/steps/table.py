@@ -1,5 +1,6 @@
 """The step Table: upload one, choose one that is here, or take the demonstration."""
 
+import contextlib
 import shutil
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from lowlift.datasets import write_titanic
 from lowlift.errors import InvalidInput, LowliftError
 from lowlift.web import uploads, work
 from lowlift.web.answers import PATIENCE, inspect
+from lowlift.web.asking import day
 from lowlift.web.frame import Place, page
 from lowlift.web.sessions import Session, SessionTable
 from lowlift.web.settings import Setting
@@ -28,8 +30,6 @@ _MOST_NAMED = 4
 @router.get("/")
 async def start(session: InSession, state: InState) -> Response:
     """Choose or upload a table."""
-    for key in session.tables:  # so that they are read when one is opened
-        inspect(session, key)
     return HTMLResponse(_start(session, state.limits.upload_bytes))
 
 
@@ -45,24 +45,29 @@ def _written(session: Session) -> Iterator[dict[str, Any]]:
     for setting, job in reversed(session.written):
         names = setting.released
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        made = job.result if isinstance(job.result, work.Published) else None
+        promise = f"{', '.join(setting.sensitive)} {setting.promise}"
         yield {
             "job": job,
             "table": session.table(setting.table).name,
             "columns": ", ".join(names[:_MOST_NAMED]) + more,
-            "promise": f"{', '.join(setting.sensitive)}: {setting.promise}",
-            "is_verified": isinstance(job.result, work.Published),
+            "promise": promise if made is None else f"for {made.to}, {day(made)}; {promise}",
+            "is_verified": made is not None,
         }
 
 
 def _about(session: Session, key: str) -> str:
-    """Return what is known of a table: its size once it was read, and where it came from."""
-    table = session.table(key)
-    origin = "given at the start" if table.folder is None else "added here"
-    found = session.found(("inspect", key, table.version))
+    """Return a table's size once it was read; nothing while it is read."""
+    table, job = session.table(key), None
+    with contextlib.suppress(InvalidInput):  # too much runs: it is read later
+        job = inspect(session, key)
+    if job is None or job.is_running:
+        return ""
+    found = job.result
     if not isinstance(found, Overview):
-        return origin
+        return "could not be read: open it to see why"
     size = f"{counted(found.rows, 'row')}, {counted(len(found.columns), 'column')}"
-    return f"{size}, {origin}"
+    return size if table.folder is not None else f"{size}, given at the start"
 
 
 @router.post("/upload")
@@ -78,7 +83,8 @@ async def upload(request: Request, session: InSession, state: InState) -> Respon
         session.tables[key] = SessionTable(path.name, str(path), None, folder)
         job = inspect(session, key)
         if await job.wait(PATIENCE) and job.state != "done":
-            raise InvalidInput(job.error)  # noqa: TRY301 (one page for all that is wrong)
+            words = job.error if path.name in job.error else f"{path.name}: {job.error}"
+            raise InvalidInput(words)  # noqa: TRY301 (one page for all that is wrong)
     except BaseException as error:
         session.remove(key)
         shutil.rmtree(folder, ignore_errors=True)
