@@ -12,6 +12,7 @@ from lowlift.encodings import Encoded
 from lowlift.report.outcome import (
     CANNOT,
     EMPTY,
+    PROVES,
     USEFUL,
     kept_share,
     most_words,
@@ -51,6 +52,24 @@ def test_a_loose_bound_is_useful():
     assert said.most is not None
     assert said.most >= said.share
     assert said.worst.factor == max(belief.factor for belief in said.beliefs)
+
+
+def test_a_release_that_can_prove_a_value_is_not_shown_as_useful():
+    _, said = outcome(ll.MaxLift(1.7), np.array([[60, 25, 0, 5], [20, 25, 30, 40]]))
+    assert (said.state, said.shown) == (USEFUL, PROVES)
+    assert said.title == "Holds, but can prove a value"
+    assert said.certain == ("ill = no",)
+    assert said.proves == (
+        "A published row can make it certain that the value is ill = no: 100% after."
+    )
+    # Both sides bounded: no value becomes certain, as no other can be ruled out.
+    _, said = outcome(ll.LIP.at_most(5), np.array([[60, 25, 0, 5], [20, 25, 30, 40]]))
+    assert (said.shown, said.certain, said.proves) == (USEFUL, (), "")
+
+
+def test_what_was_certain_before_is_not_proven_by_a_row():
+    _, said = outcome(ll.MaxLift(1.7), np.array([[60, 25, 0, 5], [0, 0, 0, 0]]))
+    assert said.certain == ()
 
 
 def test_a_bound_on_an_average_names_the_values():

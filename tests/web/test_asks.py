@@ -22,12 +22,12 @@ def made(tmp_path_factory):
     return design(path, Asked(("disease",), ("ward",)), ll.LIP.at_most(1.2), encoding="values")
 
 
-def asked(made, drawn=(), *, is_fitted=False, rare=0, **facts):
+def asked(made, drawn=(), *, is_fitted=False, proves="", rare=0, **facts):
     """Return what is asked, by name, when the ledger says so."""
     if facts:
         earlier = tuple(Earlier(each, "1.3", True) for each in facts.pop("entries", (ENTRY,)))
         facts = {"has_ledger": True, "earlier": earlier, **facts}
-    found = Prepared(Consulted(**facts), rare, (), 0.01, is_fitted)
+    found = Prepared(Consulted(**facts), rare, (), 0.01, is_fitted, proves)
     return {ask.name: ask for ask in asks_of(made, found, Wishes("them"), PLACE, drawn)}
 
 
@@ -37,6 +37,13 @@ def test_what_the_ledger_audits_together_needs_no_consent(made):
     for drawn in (["another"], [None], [ENTRY.output_sha256, "another"]):
         assert not asked(made, drawn, **holds)["again"].is_done
     assert "again" in asked(made, [ENTRY.output_sha256])  # there is no ledger
+
+
+def test_a_row_that_can_prove_a_value_is_a_caution(made):
+    assert "proves" not in asked(made)
+    ask = asked(made, proves="It can.")["proves"]
+    assert (ask.text, ask.is_caution, ask.is_done) == ("It can.", True, True)
+    assert "/protection" in ask.ways[0].address
 
 
 def test_where_nothing_is_written_nothing_is_consented_to(made):

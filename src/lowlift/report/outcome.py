@@ -18,10 +18,13 @@ from lowlift.tables.schema import OF_CELLS
 
 #: The state of an answer: it holds and is useful; it holds and keeps almost nothing; it does not.
 USEFUL, EMPTY, CANNOT = "useful", "empty", "cannot"
+#: How one that holds and is useful is shown where a row can make a value certain: not in green.
+PROVES = "proves"
 TITLES = {
     USEFUL: "Holds, and is useful",
     EMPTY: "Holds, but keeps almost nothing",
     CANNOT: "Cannot be promised",
+    PROVES: "Holds, but can prove a value",
 }
 #: Values that say nothing without the name of their column.
 _BARE = ("true", "false", "yes", "no", "(missing)")
@@ -46,7 +49,7 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     state
-        `USEFUL`, `EMPTY` or `CANNOT`; only the first is shown green.
+        `USEFUL`, `EMPTY` or `CANNOT`; only the first is shown green, unless it is `PROVES`.
     sentence
         What is promised, or why it is not.
     why
@@ -71,9 +74,27 @@ class Outcome(NamedTuple):
     beliefs: tuple[Belief, ...]
 
     @property
+    def certain(self) -> tuple[str, ...]:
+        """The values of S that a published row can make certain, which they were not before."""
+        return tuple(each.value for each in self.beliefs if each.before < 1 <= each.most)
+
+    @property
+    def shown(self) -> str:
+        """The state as it is shown: `PROVES` for a useful one by which a value becomes certain."""
+        return PROVES if self.state == USEFUL and self.certain else self.state
+
+    @property
+    def proves(self) -> str:
+        """What a useful release can prove, in a sentence; else empty."""
+        if self.shown != PROVES:
+            return ""
+        values = joined(self.certain, "or")
+        return f"A published row can make it certain that the value is {values}: 100% after."
+
+    @property
     def title(self) -> str:
         """The state in words."""
-        return TITLES[self.state]
+        return TITLES[self.shown]
 
     @property
     def worst(self) -> Belief:

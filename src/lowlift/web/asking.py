@@ -82,6 +82,10 @@ def asks_of(
         asks.append(_formulas(found.formulas))
     if is_too_small(made.intervals, made.audit):
         asks.append(_sample(place))
+    if found.proves:
+        ways = (Way("Change the limit or the criterion", place.address("protection")),)
+        title = "A published row can prove a value"
+        asks.append(Ask("proves", title, found.proves, ways=ways, is_caution=True))
     asks.append(_drawn_anew(made, place, is_fitted=found.is_fitted))
     if any(ask.is_final for ask in asks):  # nothing is written: there is nothing to consent to
         asks = [ask for ask in asks if ask.is_final or not ask.choices]
@@ -274,7 +278,7 @@ def _drawn_anew(made: Design, place: Place, *, is_fitted: bool) -> Ask:
         )
         return Ask("drawn", "Rows are drawn anew", text)
     if not made.encoded.share_changed:
-        text = "Every row is published as it is: at this limit the columns tell little enough."
+        text = "Every row is published as it is: the columns tell no more than this limit allows."
         return Ask("drawn", "No value is changed", text)
     share = percent(made.encoded.share_changed)
     if made.encoded.name == "groups":

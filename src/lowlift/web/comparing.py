@@ -355,7 +355,7 @@ def _with_best(row: Row, said: Sequence[Outcome | None], sign: int) -> Row:
     at = numbers.index(max(numbers))
     best = said[at]
     is_alone = numbers.count(numbers[at]) == 1 and len(said) - said.count(None) > 1
-    if not is_alone or best is None or best.state != USEFUL:
+    if not is_alone or best is None or best.shown != USEFUL:
         return row
     cells = list(row.cells)
     cells[at] = cells[at]._replace(is_best=True)

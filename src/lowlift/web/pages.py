@@ -5,7 +5,7 @@ from typing import Any
 from lowlift._rounding import ceiling
 from lowlift.figures.page import environment_of, render
 from lowlift.report.beliefs import allowed_text, worst_first
-from lowlift.report.outcome import most_words, whole_percent
+from lowlift.report.outcome import TITLES, most_words, whole_percent
 from lowlift.web.settings import shortest
 from lowlift.web.words import MECHANISMS, name_of
 
@@ -57,6 +57,7 @@ set_local(False)
 environment_of("lowlift.web").filters.update(sentence=sentence, bound=bound)
 environment_of("lowlift.web").globals.update(
     most_words=most_words,
+    state_titles=TITLES,
     mechanism_name=mechanism_name,
     worst_first=worst_first,
     allowed_text=allowed_text,

@@ -66,6 +66,11 @@ class Answer:
         return CANNOT if self.said is None else self.said.state
 
     @property
+    def shown(self) -> str:
+        """The state as it is shown; see `Outcome.shown`."""
+        return CANNOT if self.said is None else self.said.shown
+
+    @property
     def line(self) -> str:
         """The answer in a line."""
         if self.said is None:
@@ -109,6 +114,8 @@ class Prepared:
     step: float | None = None
     #: Whether values are drawn by weights that were fitted to the sensitive ones.
     is_fitted: bool = False
+    #: What a published row can prove, in a sentence; empty where nothing.
+    proves: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,9 +211,14 @@ def answer(
 
 def _answer(made: Design) -> Answer:
     joint = None if made.encoded.name in OF_CELLS else made.release.joint
+    stopped = stopped_note(made.release.certificate, "") or ""
+    return Answer(made, _said(made), joint, stopped=stopped)
+
+
+def _said(made: Design) -> Outcome:
     sensitive = tuple(column.name for column in made.spec.sensitive)
-    said = outcome_of(made.encoded, made.audit, is_satisfied=made.is_satisfied, sensitive=sensitive)
-    return Answer(made, said, joint, stopped=stopped_note(made.release.certificate, "") or "")
+    how: Any = {"is_satisfied": made.is_satisfied, "sensitive": sensitive}
+    return outcome_of(made.encoded, made.audit, **how)
 
 
 def rows(source: Any, engine: str | None, made: Design, page_number: int, tell: Tell) -> Preview:
@@ -240,11 +252,12 @@ def prepare_publication(
         rare = len(rare_in(made.release.joint))
         step = next((each for each in _STEPS if rare and not _is_exposed(made, each)), None)
         is_fitted = not is_by_blocks(made.encoded.channel)
+    proves = _said(made).proves
     with open_table(source, engine) as table:
         formulas = formulas_in(table, made.encoded, target)
     with open_table(source, engine) as table:
         consulted = consult(table, made.encoded, wishes.options())
-    return Prepared(consulted, rare, formulas, step, is_fitted)
+    return Prepared(consulted, rare, formulas, step, is_fitted, proves)
 
 
 def together(
