@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lowlift import Channel, InvalidInput, Joint
-from lowlift.tables import AliasTable, alias_draw, uniform_of
+from lowlift.tables import AliasTable, Column, alias_draw, uniform_of
 from lowlift.tables.draws import rows_per_output, shuffled_codes, split_rows
+from lowlift.tables.layouts import Layout, lookup
+from lowlift.tables.row_plans import RowPlan
 
 
 @st.composite
@@ -55,6 +57,30 @@ def test_draws_from_every_uniform_number_have_the_weights(channel, rest):
         ]
         counts = np.bincount(drawn, minlength=channel.n_y)
         assert (counts == channel.weights[x] << table.slot_bits).all()
+
+
+@given(channels(most_bits=40), st.booleans(), st.integers(0, (1 << 60) - 1))
+def test_pieces_by_digits_draw_what_the_table_draws(channel, is_layout, number):
+    layout = Layout.of_alias(channel, "") if is_layout else None
+    symbols, columns, bits = lookup(channel, layout)
+    table = AliasTable.from_channel(channel)
+    alias = {"c0": np.array([str(x) for x in symbols], object)} | columns
+    plan = RowPlan((Column("x", "text"),), alias, bits, "key", "null", "id")
+    pieces = plan.by_digits()
+    ends = [int(each, 16) if each != "g" else 1 << 60 for each in (*pieces["low"], *pieces["high"])]
+    for u in (number, 0, (1 << 60) - 1, *(end - k for end in ends[:60] for k in (0, 1))):
+        if not 0 <= u < 1 << 60:
+            continue
+        digest = f"{u:015x}" + "0" * 49
+        for x in range(channel.n_x):
+            (at,) = [
+                k
+                for k, low in enumerate(pieces["low"])
+                if pieces["c0"][k] == str(x)
+                and digest.startswith(pieces["leading"][k])
+                and low <= digest < pieces["high"][k]
+            ]
+            assert pieces["first"][at] == alias_draw(table, x, u)
 
 
 def test_a_channel_with_too_many_slots_is_refused():

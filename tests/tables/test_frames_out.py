@@ -333,18 +333,36 @@ def test_a_spark_table_of_a_session_of_others_is_a_spark_frame(make, spark, tmp_
     assert frame.count() == ROWS
 
 
-def test_spark_keeps_no_rows_but_those_of_the_frame(make, spark):
+@pytest.mark.parametrize("is_local", [True, False])
+def test_spark_keeps_no_rows_but_those_of_the_frame(make, spark, monkeypatch, tmp_path, is_local):
+    """Where Spark runs on this machine alone, what is held is in files, else in its blocks."""
+    from lowlift.tables.engines.spark import Spark
+
+    monkeypatch.setattr(Spark, "_is_local", is_local)
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+
     def stored():
         return set(spark.sparkContext._jsc.getPersistentRDDs())
 
     source, before = make(given(), "spark"), stored()
     with open_table(source) as table:
         table.hold(["x", "n"])
+        assert any(tmp_path.glob("lowlift-*/held/*.parquet")) == is_local
+        assert all(path.stat().st_mode & 0o077 == 0 for path in tmp_path.iterdir())
         frame = table.apply(text_draw(table), Output(None, (codes(),), ("n",))).frame
         with table.stage(text_draw(table), Output(None, (codes(),), ("n",))):
-            assert len(stored() - before) == 3
+            assert len(stored() - before) == 3 - is_local
     assert len(stored() - before) == 1
+    assert list(tmp_path.iterdir()) == []
     assert frame.count() == ROWS
+
+
+def test_what_parquet_does_not_hold_is_held_in_blocks(spark):
+    frame = spark.sql("SELECT 'a' AS x, NULL AS nothing UNION ALL SELECT 'b', NULL")
+    with open_table(frame) as table:
+        table.hold(["x", "nothing"])
+        assert table.rows == 2
+        assert table.count([table.column("x")]).counts == [1, 1]
 
 
 OWN_SESSION = """

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
@@ -63,8 +64,81 @@ class RowPlan:
         table and the d that follow choose between the slot's two outputs, so that k + d <= 60.
         The key is a bound value, or a subquery where plans show bound values; `null` is bound.
         """
-        places = self.places
-        kept = [f"k{k}" for k in range(len(self.keep))]
+        uniform = self._digests(table, dialect, key, dialect.hex_number(_digits(1, DIGITS)))
+        is_layout = "low" in self.alias
+        given = uniform, self.places, self._carried, alias, self.bits, dialect
+        return _joined_to_alias(*given, is_layout=is_layout)
+
+    def query_by_digits(
+        self, table: Expression, digits: Expression, dialect: DrawingDialect, key: Expression
+    ) -> exp.Select:
+        """Return what `query` returns, by a table of `by_digits`.
+
+        Digests are compared as texts: for Spark, reading one as a number takes as long as taking
+        it.
+        """
+        digest = named("u", "u")
+        leading = exp.Substring(this=digest, start=number(1), length=number(self._n_leading))
+        within = [
+            named("leading", "a").eq(leading),
+            digest.copy() >= named("low", "a"),
+            digest.copy() < named("high", "a"),
+        ]
+        drawn = exp.select(
+            named("first", "a").as_("y"), *(named(place, "u").as_(place) for place in self._carried)
+        )
+        # A left join, as for `query`.
+        return drawn.from_(self._digests(table, dialect, key, named("h")).subquery("u")).join(
+            exp.alias_(digits.copy(), "a", table=True),
+            on=exp.and_(*_same_symbol(self.places, dialect), *within),
+            join_type="left",
+        )
+
+    @property
+    def _n_leading(self) -> int:
+        """The hex digits by which a digest finds its pieces: of each, at most 32 are compared."""
+        return max(1, self.bits[0] // 4)
+
+    def by_digits(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the alias table as pieces: digests from `low` on, before `high`, draw `first`.
+
+        All are texts of hex digits, which are in the order of the numbers; a piece belongs to the
+        digests that begin with `leading`. The columns of symbols are those of the alias table.
+        """
+        k, d = self.bits
+        unit = 4 * DIGITS - k - d
+        slots = self.alias["slot"].astype(np.int64) << (4 * DIGITS - k)
+        rows = np.arange(len(slots))
+        if "low" in self.alias:
+            low, high, output = self.alias["low"], self.alias["high"], self.alias["first"]
+        else:
+            rows = np.concatenate([rows, rows])
+            middle, zero = self.alias["threshold"], np.zeros(len(slots), np.int64)
+            low = np.concatenate([zero, middle])
+            high = np.concatenate([middle, zero + (1 << d)])
+            output = np.concatenate([self.alias["first"], self.alias["other"]])
+        low = slots[rows] + (low.astype(np.int64) << unit)
+        high = slots[rows] + (high.astype(np.int64) << unit)
+        is_some = high > low
+        rows, low, high, output = rows[is_some], low[is_some], high[is_some], output[is_some]
+        shift = 4 * (DIGITS - self._n_leading)
+        begins, ends = low >> shift, (high - 1) >> shift
+        often = ends - begins + 1
+        leading = np.arange(often.sum()) - np.repeat(np.cumsum(often) - often - begins, often)
+        pieces = {"leading": _in_hex(leading, self._n_leading), "first": np.repeat(output, often)}
+        texts = {"low": _in_hex(low, DIGITS), "high": _in_hex(high, DIGITS)}
+        symbols = {place: self.alias[place][rows] for place in self.places}
+        return {name: np.repeat(part, often) for name, part in (symbols | texts).items()} | pieces
+
+    @property
+    def _carried(self) -> list[str]:
+        """The columns of a drawn row, beside its output."""
+        return [*(f"k{k}" for k in range(len(self.keep))), *(["o"] if self.order else [])]
+
+    def _digests(
+        self, table: Expression, dialect: DrawingDialect, key: Expression, uniform: Expression
+    ) -> exp.Select:
+        """Return symbols, what is kept, the order o, and u, made of the digest h."""
         numbered = ["o"] if self.order == "kept" else []
         values = self.symbols(table, dialect)
         if self.id is None:
@@ -74,18 +148,13 @@ class RowPlan:
         message = dialect.concat(
             key, exp.cast(dialect.octets(text), "text"), exp.Literal.string(":"), text.copy()
         )
-        carried = (*places, *kept, *numbered)
+        carried = [*self.places, *(f"k{k}" for k in range(len(self.keep))), *numbered]
         digests = exp.select(*map(named, carried), dialect.digest(message).as_("h"))
-        digests = digests.from_(values.subquery("v"))
-        digests = self._remaining(digests)
-        uniform = exp.select(*map(named, carried), dialect.hex_number(_digits(1, DIGITS)).as_("u"))
+        digests = self._remaining(digests.from_(values.subquery("v")))
+        found = exp.select(*map(named, carried), uniform.as_("u"))
         if self.order == "shuffled":
-            uniform = uniform.select(dialect.text(_digits(DIGITS + 1, 32)).as_("o"))
-        uniform = uniform.from_(digests.subquery("d"))
-        carried = (*kept, *(["o"] if self.order else []))
-        is_layout = "low" in self.alias
-        given = uniform, places, carried, alias, self.bits, dialect
-        return _joined_to_alias(*given, is_layout=is_layout)
+            found = found.select(dialect.text(_digits(DIGITS + 1, 32)).as_("o"))
+        return found.from_(digests.subquery("d"))
 
     def _remaining(self, query: exp.Select) -> exp.Select:
         """Leave out rows with a missing symbol where they leave."""
@@ -113,6 +182,13 @@ class RowPlan:
                 join_type="left",
             )
         )
+
+
+def _in_hex(numbers: Ints, digits: int) -> npt.NDArray[Any]:
+    """Return numbers as texts of hex digits; the one after the last as a text after all of them."""
+    return np.array(
+        [f"{each:0{digits}x}" if each < 16**digits else "g" for each in numbers.tolist()], object
+    )
 
 
 def _digits(start: int, length: int) -> Expression:

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import numpy.typing as npt
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType
@@ -112,8 +112,9 @@ class Spark(Engine):
         self.description = source.description
         self.is_steady = isinstance(source, SparkTable) and source.format != "table"
         self._views: list[str] = []
-        #: What `hold` copied.
+        #: What `hold` copied, and where it is if not in Spark's blocks.
         self._held: DataFrame | None = None
+        self._folder: PrivateFolder | None = None
         self.session, self.is_owned = _session(source)
         try:
             with refusing(self.description):
@@ -250,21 +251,40 @@ class Spark(Engine):
         therefore the one row of a table, whose contents no plan shows.
         """
         key = {"key": np.array([plan.key], object)}
-        with self.lookup(plan.alias) as alias, self.lookup(key) as table:
+        with self.lookup(plan.by_digits()) as digits, self.lookup(key) as table:
             one = exp.select(named("key")).from_(table).subquery()
-            yield plan.query(self.table, alias, SPARK, one), {"null": plan.null}
+            yield plan.query_by_digits(self.table, digits, SPARK, one), {"null": plan.null}
 
     def hold(self, columns: Sequence[str]) -> None:
-        """Copy these columns to the executors' disks.
+        """Copy these columns: to Parquet files where Spark runs on this machine alone.
 
-        A checkpoint and not a cache: when an executor is lost the job fails, and nothing is
-        computed anew from what may have changed.
+        Else to the executors' disks, by a checkpoint and not a cache: when an executor is lost the
+        job fails, and nothing is computed anew from what may have changed.
         """
         with refusing(self.description):
             rows = self.query(exp.select(*map(named, columns)).from_(self.table))
-            self._held = rows.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-            self.table = self.view(self._held)
+            held = self._in_files(rows) if self._is_local else None
+            if held is None:
+                held = self._held = rows.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+            self.table = self.view(held)
         self.is_steady = True
+
+    @property
+    def _is_local(self) -> bool:
+        try:
+            return str(self.session.sparkContext.master).startswith("local")
+        except (AttributeError, PySparkException):  # Spark Connect has no context
+            return False
+
+    def _in_files(self, rows: DataFrame) -> DataFrame | None:
+        """Return a copy that is read column by column; None of a type that Parquet lacks."""
+        self._folder = PrivateFolder(_local_folder())
+        path = str(self._folder.path / "held")
+        try:
+            rows.write.parquet(path, compression="none")
+        except AnalysisException:
+            return None
+        return self.session.read.schema(rows.schema).parquet(path)
 
     def spool(self, plan: RowPlan) -> Spool:
         """Refuse: rows that Spark draws stay in Spark."""
@@ -287,13 +307,15 @@ class Spark(Engine):
         return self.stamps.sha256() if is_path else None
 
     def close(self) -> None:
-        """Drop our views; stop a session that we started."""
+        """Drop our views and copies; stop a session that we started."""
         if self.is_owned:
             self.session.stop()
-            return
-        for name in self._views:
-            self.session.catalog.dropTempView(name)
-        release(self._held)
+        else:
+            for name in self._views:
+                self.session.catalog.dropTempView(name)
+            release(self._held)
+        if self._folder is not None:
+            self._folder.close()
 
 
 def _leaving(rows: str) -> InvalidInput:
@@ -384,8 +406,13 @@ def _temporary_folder() -> Path:
     One per process: Java keeps the first one that it was given, and would make it anew, readable
     by everybody, for a second session.
     """
+    return PrivateFolder(_local_folder()).path
+
+
+def _local_folder() -> str | None:
+    """Return the folder that Spark is told to use for a time; None where it is told none."""
     given = [part for part in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if part.strip()]
-    return PrivateFolder(given[0].strip() if given else None).path
+    return given[0].strip() if given else None
 
 
 def local_files(frame: DataFrame) -> list[Path]:
