@@ -126,9 +126,9 @@ def in_duckdb():
     sandbox.run("SELECT sum(sin(range)) FROM range(1000000000000)")
 
 def in_spark():
-    from lowlift.tables.engines import spark
+    from lowlift.tables.engines.spark_sessions import session_of
     from lowlift.tables.sources import SparkTable
-    session, _ = spark._session(SparkTable("t", "table", "t"))
+    session, _ = session_of(SparkTable("t", "table", "t"))
     session.sparkContext.setLogLevel("OFF")
     session.range(1).collect()
     signal_soon()

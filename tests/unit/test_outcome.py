@@ -73,7 +73,9 @@ def test_what_was_certain_before_is_not_proven_by_a_row():
 
 
 def test_a_bound_on_an_average_names_the_values():
+    assert not outcome(ll.LIP.at_most(3))[1].is_average
     _, said = outcome(ll.AlphaLift(2.0, 0.6, 0.6))
+    assert said.is_average
     assert "makes the values of ill, on average, no more than" in said.sentence
 
 
@@ -102,10 +104,15 @@ def test_a_bound_of_one_holds_and_keeps_nothing():
     assert made.is_satisfied
     assert (said.state, said.share) == (EMPTY, pytest.approx(0, abs=1e-6))
     assert said.why == (
-        "The column tells much of what is protected, so that the limit holds only because nearly "
-        "every published row would tell almost nothing."
+        "The column tells so much of what is protected that the limit holds only if nearly "
+        "every published row tells almost nothing."
     )
     assert said.beliefs[0].words == said.beliefs[0].words.replace("up to", "at most")
+    # What is left by chance does not stand first.
+    assert [kept.words for kept in said.kept[:2]] == [
+        "of what values tell apart",
+        "of rows as they are, by chance",
+    ]
 
 
 def test_a_small_sample_says_that_it_is_one():
@@ -129,6 +136,9 @@ def test_what_does_not_hold_is_never_useful():
         "Kept for ill and old together, but not for each of them alone. Asked for: seeing a "
         "published row makes no value of ill or old more than"
     )
+    how = {"is_satisfied": False, "sensitive": ("ill", "old"), "failing": ("old",)}
+    one = outcome_of(made.encoded, made.audit, **how)
+    assert one.sentence.startswith("Kept for ill and old together, but not for old alone. ")
     assert joint.n_s == 2
 
 
@@ -163,7 +173,7 @@ def test_numbers_are_of_the_form_that_is_published():
         made, said = outcome(ll.LIP.at_most(2), encoding=encoding)
         assert made.encoded.name == encoding
         assert any(words in kept.words for kept in said.kept)
-        assert said.kept[2].words.startswith("percentage points") == (encoding == "values")
+        assert said.kept[2].words.startswith("points") == (encoding == "values")
     assert most_words(None) == ""
     assert f"more than 74% {said.kept[1].words} at this limit (proven)." in most_words(0.74)
 
@@ -189,7 +199,7 @@ def published(weights, y_labels):
 )
 def test_how_much_shares_change_is_measured_and_rounded_up(weights, y_labels, points):
     moved = published(weights, y_labels).kept[2]
-    assert moved == (points, "percentage points that any share changes, at most")
+    assert moved == (points, "points that shares are expected to move")
 
 
 def test_values_drawn_within_their_groups_keep_their_shares():

@@ -1,10 +1,13 @@
 """What is asked before a draw: no consent where nothing is written, and advice that can help."""
 
+from dataclasses import replace
+
 import pytest
 
 import lowlift as ll
 from ledger_entries import entry
-from lowlift.web.asking import asks_of, codebook_ask
+from lowlift.errors import InvalidInput
+from lowlift.web.asking import asks_of, check, codebook_ask
 from lowlift.web.frame import Place
 from lowlift.web.settings import Setting
 from lowlift.web.work import Prepared, Wishes
@@ -22,13 +25,14 @@ def made(tmp_path_factory):
     return design(path, Asked(("disease",), ("ward",)), ll.LIP.at_most(1.2), encoding="values")
 
 
-def asked(made, drawn=(), *, is_fitted=False, proves="", rare=0, **facts):
+def asked(made, drawn=(), *, is_fitted=False, proves="", rare=0, keep=(), **facts):
     """Return what is asked, by name, when the ledger says so."""
+    wishes = Wishes("them", keep=keep)
     if facts:
         earlier = tuple(Earlier(each, "1.3", True) for each in facts.pop("entries", (ENTRY,)))
         facts = {"has_ledger": True, "earlier": earlier, **facts}
     found = Prepared(Consulted(**facts), rare, (), 0.01, is_fitted, proves)
-    return {ask.name: ask for ask in asks_of(made, found, Wishes("them"), PLACE, drawn)}
+    return {ask.name: ask for ask in asks_of(made, found, wishes, PLACE, drawn)}
 
 
 def test_what_the_ledger_audits_together_needs_no_consent(made):
@@ -39,11 +43,23 @@ def test_what_the_ledger_audits_together_needs_no_consent(made):
     assert "again" in asked(made, [ENTRY.output_sha256])  # there is no ledger
 
 
-def test_a_row_that_can_prove_a_value_is_a_caution(made):
+def test_a_row_that_can_prove_a_value_needs_consent(made):
     assert "proves" not in asked(made)
     ask = asked(made, proves="It can.")["proves"]
-    assert (ask.text, ask.is_caution, ask.is_done) == ("It can.", True, True)
+    assert (ask.text, ask.is_done, ask.has_box, ask.look) == ("It can.", False, True, "")
     assert "/protection" in ask.ways[0].address
+    with pytest.raises(InvalidInput, match="can prove a value: decide that first"):
+        check([ask], {})
+    check([ask], {"proves": "yes"})
+
+
+def test_only_what_is_good_is_shown_in_green(made):
+    kept = {"most": "1.1", "holds": True}
+    assert asked(made, least="0.9", **kept)["ledger"].look == "done"
+    assert asked(made, least="0", **kept)["ledger"].look == ""  # a value can be ruled out
+    assert asked(made, most="3", least="0", holds=False)["ledger"].look == "final"
+    rows = replace(made, encoded=replace(made.encoded, name="rows"))
+    assert asked(rows)["drawn"].look == "neutral"  # somebody may be recognised
 
 
 def test_where_nothing_is_written_nothing_is_consented_to(made):
@@ -62,8 +78,8 @@ def test_a_looser_limit_is_offered_where_one_helps(made):
 @pytest.mark.parametrize(
     ("encodings", "words"),
     [
-        (("codes",), "The earlier table was drawn without a key"),
-        (("rows",), "The earlier table has rows drawn from cells"),
+        (("codes",), "The earlier table was drawn without a key, so it cannot be refined."),
+        (("rows",), "The earlier table has rows drawn from cells, so it cannot be refined."),
         (("rows", "codes"), "The earlier tables have rows drawn from cells, or were drawn"),
     ],
 )
@@ -72,6 +88,26 @@ def test_it_is_said_why_the_earlier_table_cannot_be_refined(made, encodings, wor
     found = asked(made, entries=entries, most="3", least="0", holds=False)["ledger"]
     assert words in found.text
     assert found.command.splitlines() == [f"lowlift ledger withdraw {one.id}" for one in entries]
+
+
+def test_it_is_said_why_tables_go_beyond_the_limit_together(made):
+    facts = {"most": "3", "least": "0", "holds": False}
+    one = asked(made, **facts)["ledger"].text
+    assert "The two draws are independent, so limits do not add up: whoever has both can" in one
+    assert "Nothing is written for them." in one
+    several = asked(made, entries=[entry(), entry()], **facts)["ledger"].text
+    assert "The draws are independent, so limits do not add up: whoever has all of them" in several
+
+
+def test_all_columns_at_once_are_advised_only_where_columns_differ(made):
+    facts = {"most": "3", "least": "0", "holds": False}
+    same = asked(made, entries=[entry(released=("ward",), kept=())], **facts)["ledger"].text
+    assert "Let them keep that one. If it was never handed out" in same
+    for found in (
+        asked(made, entries=[entry(released=("job",), kept=())], **facts),
+        asked(made, entries=[entry(released=("ward",), kept=())], keep=("job",), **facts),
+    ):
+        assert "Let them keep that one, or publish all columns once." in found["ledger"].text
 
 
 def test_weights_fitted_to_the_protected_values_are_told_before_the_draw(made):

@@ -6,6 +6,8 @@ import re
 import pytest
 from playwright.sync_api import Error, expect
 
+from lowlift._wording import times
+from lowlift.workflow import profile_columns
 from web.browsing import Visit, answer, choose, payload, ready, upload_file
 from web.serving import Server, clinic, register, settled, until, upload
 
@@ -39,6 +41,15 @@ def wide(visit):
     return opened(visit, "register.csv", register())
 
 
+@pytest.fixture
+def phone(chromium, server, client):
+    """A browser of the width of a phone."""
+    visit = Visit(chromium, server, client, viewport={"width": 390, "height": 844}, has_touch=True)
+    yield visit
+    visit.check()
+    visit.close()
+
+
 def test_a_column_shows_its_kind_its_values_and_what_it_tells(visit):
     page = opened(visit, "clinic.csv", clinic())
     expect(row(page, "zip")).to_contain_text("text")
@@ -70,6 +81,41 @@ def test_what_columns_tell_is_of_the_last_choice(visit, client):
         held[0].continue_()
     expect(page.get_by_role("columnheader", name="What it tells of zip, alone")).to_be_visible()
     expect(row(page, "disease").locator(".tells")).to_contain_text(re.compile("up to|nothing"))
+
+
+def test_what_a_column_tells_is_measured_in_its_groups(visit, tmp_path):
+    page = opened(visit, "clinic.csv", clinic())
+    choose(page, "disease", "Protect")
+    path = tmp_path / "clinic.csv"
+    path.write_text(clinic())
+    found = profile_columns(str(path), "disease", bins={"age": "30,45,60,75"}, is_alone=True)
+    lift = next(column.lift_high for column in found.columns if column.name == "age")
+    plain, grouped = "measured in 20 groups", f"up to {times(lift).removeprefix('×')} times"
+    tells = row(page, "age").locator(".tells")
+    expect(tells).to_contain_text(plain)
+    field = group(page, "age")
+    field.fill("30,45,60,75")
+    expect(tells).to_contain_text(grouped)
+    expect(tells).not_to_contain_text("measured in")
+    page.reload()
+    expect(tells).to_contain_text(grouped)
+    choose(page, "age", "Leave out")  # groups are of columns that are used
+    expect(tells).to_contain_text(plain)
+    choose(page, "age", "Publish")
+    expect(tells).to_contain_text(grouped)
+    field.fill("60,30")  # which are no groups
+    expect(tells).to_contain_text(plain)
+
+
+def test_groups_of_a_protected_column_change_what_all_others_tell(visit, client):
+    address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+    visit.go(f"{address}&s=age&x=zip&bin:age=30,60")
+    tells = row(visit.page, "zip").locator(".tells")
+    expect(tells).to_contain_text("up to")
+    before = tells.inner_text()
+    visit.page.get_by_label("A new group of age starts at").fill("20,22")
+    expect(tells).to_contain_text("up to")
+    expect(tells).not_to_have_text(before)
 
 
 def test_when_nothing_was_chosen_all_but_identifiers_is_published(wide):
@@ -110,6 +156,50 @@ def test_flags_tell_what_speaks_against_a_column(wide):
     choose(wide, "disease", "Protect")
     expect(row(wide, "code")).to_contain_text("disease in other words")
     expect(row(wide, "code")).to_contain_text("gives it away")
+    advice = row(wide, "code").get_by_text("leave it out, or protect it too")
+    expect(advice).to_be_visible()
+    choose(wide, "code", "Leave out")  # which is what it said
+    expect(advice).to_be_hidden()
+    choose(wide, "code", "Publish")
+    expect(advice).to_be_visible()
+
+
+def test_the_limit_stands_out_of_a_bar(visit, client):
+    address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+    visit.go(f"{address}&s=disease&x=zip")
+    tells = row(visit.page, "zip").locator(".tells")
+    expect(tells.locator(".over")).to_be_visible()
+    ends = "e => [e.getBoundingClientRect().top, e.getBoundingClientRect().bottom]"
+    top, bottom = tells.locator(".lift-limit").evaluate(ends)
+    bar_top, bar_bottom = tells.locator(".over").evaluate(ends)
+    assert min(bar_top - top, bottom - bar_bottom) >= 2
+
+
+def test_on_a_phone_a_column_says_of_what_it_tells(phone, client):
+    address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+    phone.go(f"{address}&s=disease&x=zip")
+    said = row(phone.page, "zip").get_by_text("tells of disease")
+    expect(said).to_be_visible()
+    phone.page.set_viewport_size({"width": 1280, "height": 900})
+    expect(said).to_be_hidden()  # the header says it
+
+
+def test_on_a_phone_the_filters_take_two_lines(phone, client):
+    phone.go(upload(client, "register.csv", register().encode()).headers["location"])
+    search, chips = phone.page.get_by_label("Filter columns"), phone.page.locator("[data-show]")
+    ready(phone.page, search)
+    search.fill("item1")
+    count = phone.page.get_by_text("11 of 53")
+    expect(count).to_be_visible()
+    line, beside = search.bounding_box(), count.bounding_box()
+    assert line["y"] < beside["y"] + beside["height"] / 2 < line["y"] + line["height"]
+    assert beside["x"] >= line["x"] + line["width"]
+    assert len({chip.bounding_box()["y"] for chip in chips.all()}) == 1
+    last = phone.page.get_by_role("button", name=re.compile("^Flagged"))
+    last.click()
+    box = last.bounding_box()
+    assert 0 <= box["x"] < box["x"] + box["width"] <= 390
+    assert phone.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_flags_that_are_measured_are_counted_from_the_start(client):
@@ -158,7 +248,14 @@ def test_groups_are_said_by_handles_suggestions_and_words_alike(visit):
     field, handles = group(page, "age"), page.locator("#setting [role=slider]")
     expect(handles).to_have_count(0)
     pressed = page.locator("[data-bins-text][aria-pressed=true]")
-    expect(pressed).to_have_text("Automatic cells")
+    expect(pressed).to_have_text("Automatic")
+    expect(field).to_have_attribute("placeholder", "automatic")
+    expect(page.locator("#setting .hint:visible")).to_have_text(
+        "Drag a handle, use the arrow keys, or type numbers. Automatic: lowlift forms groups from "
+        "the data and does not publish where they begin. Where quartiles begin is published, and "
+        "tells a little of the data.",
+        use_inner_text=True,
+    )
     field.fill("30, 60")
     expect(handles).to_have_count(2)
     expect(handles.first).to_have_attribute("aria-valuetext", "from 30 on")
@@ -185,10 +282,39 @@ def test_groups_are_said_by_handles_suggestions_and_words_alike(visit):
     expect(handles).to_have_count(3)
     expect(page).to_have_url(re.compile("bin%3Aage=quantiles%3A4"))
     answer(page)
-    page.get_by_role("button", name="Automatic cells").click()
+    page.get_by_role("button", name="Automatic").click()
     expect(field).to_have_value("")
     expect(page).not_to_have_url(re.compile("bin%3Aage"))
     answer(page)
+
+
+def test_a_button_says_which_groups_are_set_and_whether_they_are_shown(visit, client):
+    address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+    long = ",".join(map(str, range(20, 90, 2)))
+    visit.go(f"{address}&s=disease&x=zip&x=age&bin:age={long}")
+    page = visit.page
+    button, turned = (
+        row(page, "age").locator("[data-groups]"),
+        "e => getComputedStyle(e, '::before').rotate",
+    )
+    ready(page, button)
+    expect(button).to_have_text(f"Groups: {long}")
+    cell = row(page, "age").locator(".vals").bounding_box()
+    assert button.bounding_box()["width"] <= cell["width"]
+    assert button.bounding_box()["height"] < 40  # in one line
+    assert button.evaluate(turned) == "90deg"
+    button.click()
+    expect(button).to_have_attribute("aria-expanded", "false")
+    expect(button).to_have_text(f"Groups: {long}")
+    assert button.evaluate(turned) == "none"
+    button.click()
+    field = page.get_by_label("A new group of age starts at")
+    field.fill("30, 60")
+    expect(button).to_have_text("Groups: 30, 60")
+    expect(button).to_have_accessible_name("Group the values of age: 30, 60")
+    page.get_by_role("button", name="Automatic").click()
+    expect(button).to_have_text("Group values")
+    expect(button).to_have_accessible_name("Group the values of age")
 
 
 def test_a_handle_is_dragged(visit):
@@ -210,11 +336,10 @@ def test_a_handle_is_dragged(visit):
     answer(page)
 
 
-def test_on_a_phone_the_histogram_fits(chromium, server, client):
+def test_on_a_phone_the_histogram_fits(phone, client):
     address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
-    visit = Visit(chromium, server, client, viewport={"width": 390, "height": 844}, has_touch=True)
-    visit.go(f"{address}&s=disease&x=zip&x=age&bin:age=30,34,60")
-    page = visit.page
+    phone.go(f"{address}&s=disease&x=zip&x=age&bin:age=30,34,60")
+    page = phone.page
     handles = page.get_by_role("slider")
     expect(handles).to_have_count(3)
     hist = page.locator(".hist")
@@ -237,8 +362,6 @@ def test_on_a_phone_the_histogram_fits(chromium, server, client):
     expect(page.get_by_label("A new group of age starts at")).to_have_value("29, 34, 60")
     page.set_viewport_size({"width": 1280, "height": 900})
     assert hist.evaluate("e => e.viewBox.baseVal.width") == 640
-    visit.check()
-    visit.close()
 
 
 def test_groups_of_dates(wide):
@@ -255,21 +378,30 @@ def test_an_error_is_at_its_field_and_the_answer_waits(visit):
     choose(page, "disease", "Protect")
     answer(page)
     field = group(page, "age")
+    hint = page.locator("#setting .hint:visible")
+    expect(hint).to_contain_text("Drag a handle", use_inner_text=True)
     field.fill("60, 30")
-    expect(page.locator('[data-error="bin:age"]')).to_contain_text("must go up")
+    said = "ach group must start above the one before; 30 comes after 60."
+    expect(page.locator('[data-error="bin:age"]')).to_contain_text(f"E{said}")
     expect(field).to_have_attribute("aria-invalid", "true")
+    expect(hint).to_have_text(re.compile(r"^Type numbers\. Automatic:"), use_inner_text=True)
     waiting = answer(page, "waiting")
     expect(waiting).to_contain_text("No answer yet")
+    expect(waiting.locator(".problem")).to_have_text(f"age: e{said}")
+    expect(waiting.locator(".b2")).to_have_text(f"age: e{said}")
     expect(waiting).not_to_contain_text("%")
     page.reload()
-    expect(page.locator('[data-error="bin:age"]')).to_contain_text("must go up")
+    expect(page.locator('[data-error="bin:age"]')).to_contain_text(f"E{said}")
     answer(page, "waiting").get_by_role("link", name="Go there").click()
     field = page.get_by_label("A new group of age starts at")
     expect(field).to_be_focused()
     page.get_by_role("button", name="Put them in order: 30, 60").click()
     expect(page.locator('[data-error="bin:age"]')).to_be_empty()
     expect(field).not_to_have_attribute("aria-invalid", "true")
+    expect(hint).to_contain_text("Drag a handle", use_inner_text=True)
     answer(page)
+    field.fill("odd")  # of which the message names the column by itself
+    expect(answer(page, "waiting").locator(".problem")).to_have_text(re.compile("^Bins of 'age'"))
 
 
 def test_groups_for_one_number_ask_for_groups_of_the_others(visit):
@@ -280,6 +412,9 @@ def test_groups_for_one_number_ask_for_groups_of_the_others(visit):
     group(page, "age").fill("30, 60")
     said = page.locator('[data-error="bin:age"]')
     expect(said).to_contain_text("'weight' has none")  # few whole numbers need none: parity
+    expect(said).to_contain_text("or take automatic groups for all")
+    # The groups are fine by themselves: what is told in them is measured.
+    expect(row(page, "age").locator(".tells")).to_have_text(re.compile(r"up to [\d.]+ times\s*$"))
     choose(page, "weight", "Leave out")
     expect(said).to_be_empty()
     answer(page)
@@ -312,7 +447,7 @@ def test_a_column_that_is_the_protected_one_in_other_words_keeps_the_limit(wide)
     key = re.search("table=([^&]+)", wide.url)[1]
     wide.goto(f"{wide.url.split('/columns')[0]}/protection?table={key}&s=disease&x=code&limit=1.1")
     found = answer(wide, "empty")
-    expect(found).to_contain_text("would tell almost nothing")
+    expect(found).to_contain_text("tells almost nothing")
     for line in found.locator(".beliefs .line").all_inner_texts():
         before, after = map(float, re.findall(r"([\d.]+)%", line))
         assert after <= 1.1 * before + 1  # what is shown is rounded

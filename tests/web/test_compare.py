@@ -20,10 +20,11 @@ from lowlift.criteria import ALIP, LIP, AtMost, Chi2Lift, EveryPrior, MaxLift, P
 from lowlift.encodings import published
 from lowlift.report.outcome import EMPTY, MOVED, USEFUL, Kept, Outcome
 from lowlift.web import words
-from lowlift.web.comparing import Head, recorded_heads, sections
+from lowlift.web.comparing import Head, sections, title_of
 from lowlift.web.frame import Place
 from lowlift.web.recorded import again
 from lowlift.web.settings import Setting
+from lowlift.web.steps.compare import recorded_heads
 from lowlift.web.work import Answer
 from lowlift.workflow.consulting import Sum
 from lowlift.workflow.criteria import IN_NATS
@@ -34,6 +35,10 @@ from web.serving import Server, clinic, post, settled, upload
 
 #: The heading of what settings and the ledger add up to.
 BEFORE = "With what was published before"
+#: What is said of a sum that goes beyond the limit.
+BEYOND = re.compile(
+    r"^up to [\d.]+ times, or (down to 1/[\d.]+|a value is ruled out): beyond its limit$"
+)
 
 
 def comparison(key, *settings):
@@ -114,7 +119,9 @@ def test_settings_are_added_one_by_one_up_to_four(visit, clinic_key):
 
 def test_nothing_to_compare_says_so(visit):
     visit.go("/compare")
-    expect(visit.page.get_by_text("There is nothing to compare yet")).to_be_visible()
+    expect(visit.page.locator(".lead")).to_have_text(
+        "There is nothing to compare yet. Choose a table, then press Add to compare in its answer."
+    )
     current = visit.page.get_by_role("navigation", name="App").locator("[aria-current=page]")
     expect(current).to_have_text("Compare")
 
@@ -130,11 +137,52 @@ def test_what_was_published_already_is_said(visit, clinic_key):
     visit.go(address)
     expect(row(page, "Published for").locator("td")).to_have_text(["everybody", "nobody yet"])
     expect(page.get_by_text(BEFORE)).to_have_count(0)  # there is no ledger
-    # Two settings fit a phone, with their buttons in one line.
+    # Two settings fit a phone, with their buttons in one line and of one line each.
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.locator(".cmp-wrap").evaluate("e => e.scrollWidth <= e.clientWidth")
     buttons = page.get_by_role("link", name=re.compile("^Publish [AB]( again)?$")).all()
-    assert len({button.bounding_box()["y"] for button in buttons}) == 1
+    assert len(buttons) == 2
+    boxes = [button.bounding_box() for button in buttons]
+    assert len({(box["y"], box["height"]) for box in boxes}) == 1
+    assert boxes[0]["x"] + boxes[0]["width"] < boxes[1]["x"]
+
+
+# What a column is called -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "title", "limit"),
+    [
+        ({"limit": 1.5}, "1.5 times, everybody", "1.5 times"),
+        ({"criterion": "max-lift"}, "7.39 times, max-lift, everybody", "7.39 times (2 nats)"),
+        ({"criterion": "lip", "epsilon": 1.0}, "2.72 times, LIP, everybody", "2.72 times (1 nat)"),
+        # Of two sides, the factor is that of the upper one.
+        (
+            {"criterion": "alip", "split": 0.75},
+            "1.65 times, ALIP, everybody",
+            "1.65 times (2 nats, lambda 0.75)",
+        ),
+        (
+            {"criterion": "every-prior", "audience": "population"},
+            "2.72 times, every prior, sample",
+            "2.72 times (2 nats, lambda 0.5)",
+        ),
+        # No factor bounds each value, or none that could be written.
+        ({"criterion": "l1"}, "ℓ1-lift, 2 nats, everybody", "2 nats"),
+        ({"criterion": "ldp", "epsilon": 900.0}, "LDP, 900 nats, everybody", "900 nats"),
+        # What is wrong with it is said by its answer.
+        (
+            {"criterion": "alip", "split": 2.0},
+            "ALIP, 2 nats, everybody",
+            "2 nats, lambda 2",
+        ),
+    ],
+)
+def test_limits_are_said_as_factors_where_each_value_has_one(given, title, limit):
+    setting = Setting("1", ("s",), ("x",), **given)
+    assert title_of(setting) == title
+    one = head({})._replace(place=Place("protection", setting))
+    assert [cell.text for cell in rows_of(one)["Limit"]] == [limit]
 
 
 # What differs, and what is best ------------------------------------------------------------------
@@ -235,8 +283,11 @@ def test_what_the_ledger_has_of_the_table_stands_beside(chromium, telling):
     visit.go("/compare?" + urlencode({"setting": f"{given}&s=disease&x=zip&limit=2"}))
     heads = page.locator("#cmp thead th")
     expect(heads).to_have_count(3)
-    expect(heads.locator(".tag", has_text="from the ledger")).to_have_count(2)
-    expect(heads.nth(1)).to_contain_text(re.compile(r"Published on \d+ \w+ \d{4} for the ministry"))
+    expect(heads.locator(".tag")).to_have_text(
+        [re.compile(r"^from the ledger, \d+ \w+ \d{4}$")] * 2
+    )
+    expect(heads.nth(1)).not_to_contain_text("the ministry")
+    expect(row(page, "Published for").locator("td").nth(1)).to_have_text("the ministry")
     expect(row(page, "Limit").locator("td")).to_have_text(["2 times", "1.3 times", "1.1 times"])
     expect(row(page, "Limit").locator("td.dif")).to_have_count(2)
     expect(row(page, "Mechanism").locator("td")).to_have_text(
@@ -262,6 +313,17 @@ def test_what_the_ledger_has_of_the_table_stands_beside(chromium, telling):
     expect(page.get_by_role("link", name=re.compile("^Publish"))).to_have_text(
         ["Publish A", "Publish B again"]
     )
+    # A link stands under its button, in one line with the others.
+    places = [
+        page.get_by_role("link", name=name, exact=True).bounding_box()
+        for name in ("Publish B again", "Open B", "Open A")
+    ]
+    assert places[0]["x"] == places[1]["x"]
+    assert places[0]["y"] + places[0]["height"] <= places[1]["y"] == places[2]["y"]
+    # In the narrowest columns that a desktop has, a button's words stay in one line.
+    page.set_viewport_size({"width": 720, "height": 900})
+    buttons = page.get_by_role("link", name=re.compile("^Publish [AB]")).all()
+    assert len({button.bounding_box()["height"] for button in buttons}) == 1
     start = page.get_by_role("link", name="Start from its columns and limit C")
     expect(start).to_have_attribute("href", re.compile("x=zip&x=age&limit=1.1&"))
     page.get_by_role("link", name="Publish B again").click()
@@ -353,7 +415,8 @@ def test_what_a_setting_adds_up_to_with_what_was_published(holding, tmp_path):
     expect(page.locator("#compared [data-events]")).to_have_count(0)
     ministry, others = row(page, "The ministry, together"), row(page, "Everybody else")
     expect(page.locator("#cmp tbody").last.locator("tr")).to_have_count(3)
-    expect(ministry.locator("td").nth(1)).to_have_text(re.compile("times, beyond its limit$"))
+    expect(ministry.locator("td").nth(1)).to_have_text(BEYOND)
+    expect(page.get_by_role("link", name="Publish A")).to_have_class("btn primary")  # it holds
     expect(ministry.locator("td.dif")).to_have_count(1)
     expect(ministry.locator("td").nth(3)).to_have_text("published before")
     expect(others.locator("td").nth(3)).to_have_text("not for them")
@@ -376,6 +439,33 @@ def test_what_a_setting_adds_up_to_with_what_was_published(holding, tmp_path):
         page.set_viewport_size({"width": width, "height": 900})
         assert not [each["id"] for each in Axe().run(page).response["violations"]]
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_setting_beyond_its_limit_for_somebody_says_so(holding, tmp_path):
+    visit, key = holding
+    page = visit.page
+    published_of(visit.client, f"table={key}&s=disease&x=zip&limit=1.3", "the ministry", tmp_path)
+    visit.go(comparison(key, "limit=1.2", "limit=2&mechanism=subset-merging"))
+    beyond = row(page, "The ministry, together").locator("td .state.cannot")
+    expect(beyond).to_have_text([BEYOND])
+    expect(beyond.locator("svg.icon")).to_have_count(1)
+    heads = page.locator("#cmp thead th")
+    expect(heads.locator(".state.useful")).to_have_count(2)
+    warning = "Not for the ministry: with what they have, it goes beyond its limit"
+    expect(heads.locator(".state.empty")).to_have_text([warning])
+    expect(heads.first.locator(".state.empty svg.icon")).to_have_count(1)
+    expect(page.get_by_role("link", name="Publish A")).to_have_class("btn")
+    legend = page.locator(".legend", has_text="Beyond its limit: it cannot be published for them.")
+    expect(legend).to_be_visible()
+    for theme, width in product(("light", "dark"), (1280, 390)):
+        page.emulate_media(color_scheme=theme)
+        page.set_viewport_size({"width": width, "height": 900})
+        assert not [each["id"] for each in Axe().run(page).response["violations"]]
+    # Where nothing is beyond, nothing is said of it.
+    visit.go(comparison(key, "limit=2&mechanism=subset-merging"))
+    expect(page.get_by_text(BEFORE).first).to_be_visible()
+    expect(page.locator("#compared [data-events]")).to_have_count(0)
+    expect(page.get_by_text("beyond its limit")).to_have_count(0)
 
 
 def test_what_was_published_to_everybody_counts_for_all(holding, tmp_path):
@@ -413,7 +503,10 @@ def test_sums_that_are_not_there_are_neither_different_nor_compared():
     two = sums(ministry=("1.7", "0.5", False), everybody=("1.2", "0.9", True))
     pending, cannot = head({}), sums(ministry=("", "", None), everybody=("1.2", "0.9", True))
     assert together_of(one, two) == [
-        [("2.7 times", False, False), ("0.5 to 1.7 times, beyond its limit", True, False)],
+        [
+            ("2.7 times", False, False),
+            ("up to 1.7 times, or down to 1/2: beyond its limit", True, False),
+        ],
         [("2 times", False, False), ("1.2 times", True, True)],
     ]
     assert together_of(one, two, pending)[1] == [
@@ -430,6 +523,50 @@ def test_sums_that_are_not_there_are_neither_different_nor_compared():
     ]
     refused = Head("A", "", one.place, None, "no column is chosen.")
     assert together_of(one, refused)[0][1] == ("does not apply", False, False)
+
+
+def test_only_sums_beyond_their_limit_are_marked():
+    one = sums(ministry=("2.7", "0.3", True), everybody=("2", "0.5", True))
+    two = sums(ministry=("1.7", "0", False), everybody=("", "", None))
+    of_ledger = one._replace(sums=None, recorded=_recorded(None))
+    (rows,) = [
+        rows for name, rows in sections([one, two, of_ledger], ["ministry"]) if name == BEFORE
+    ]
+    marks = [[cell.is_beyond for cell in row.cells] for row in rows]
+    assert marks == [[False, True, False], [False, False, False]]
+    assert rows[0].cells[1].text == "up to 1.7 times, or a value is ruled out: beyond its limit"
+
+
+def test_a_lower_end_is_said_as_a_part_that_is_never_too_large():
+    everybody = "3", "0", True
+    for digits in range(1, 1000):
+        least = f"0.0{digits:03}"
+        found = together_of(sums(ministry=("3", least, False), everybody=everybody))
+        part = Fraction(re.search(r"down to 1/([\d.]+):", found[0][0][0])[1])
+        assert 1 / part <= Fraction(least) < 1 / (part * Fraction(99, 100))
+
+
+FAILS, HOLDS, UNKNOWN = ("3", "0.2", False), ("2", "0.5", True), ("", "", None)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({}, ""),
+        ({"ministry": HOLDS, "everybody": UNKNOWN}, ""),
+        ({"ministry": FAILS, "everybody": HOLDS}, "ministry"),
+        ({"ministry": UNKNOWN, "everybody": FAILS}, "everybody else"),
+        ({"ministry": FAILS, "archive": FAILS, "everybody": HOLDS}, "ministry or archive"),
+        (
+            {"ministry": FAILS, "archive": FAILS, "press": FAILS, "everybody": HOLDS},
+            "ministry or 2 others",
+        ),
+        ({"ministry": FAILS, "everybody": FAILS}, "anybody"),
+        ({"everybody": FAILS}, "anybody"),
+    ],
+)
+def test_a_head_says_for_whom_a_setting_goes_beyond_its_limit(found, said):
+    assert sums(**found).not_for == said
 
 
 CRITERIA = [

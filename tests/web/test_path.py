@@ -59,6 +59,18 @@ def test_the_bar_says_where_one_is_and_what_was_decided(protected):
     expect(steps.nth(3).get_by_role("link")).to_have_attribute("href", re.compile("limit=3"))
 
 
+@pytest.mark.parametrize(
+    ("criterion", "words"),
+    [("max-lift", "at most 7.39 times as likely"), ("l1", "ℓ1-lift with 2 nats")],
+)
+def test_the_bar_says_a_criterion_as_a_factor_if_it_bounds_each_value(
+    visit, clinic_key, criterion, words
+):
+    setting = f"table={clinic_key}&s=disease&x=zip&criterion={criterion}&epsilon=2"
+    visit.go(f"/protection?{setting}")
+    expect(visit.page.locator("#steps")).to_contain_text(words)
+
+
 def test_a_step_that_cannot_be_taken_yet_has_no_link(visit):
     visit.go("/")
     steps = visit.page.get_by_role("navigation", name="Steps")
@@ -345,6 +357,27 @@ def test_a_table_is_removed(chosen):
     expect(page.get_by_role("link", name="clinic.csv")).to_have_count(0)
 
 
+def test_a_table_is_removed_with_its_publications_only_after_a_question(publishing):
+    page, other = publishing.page, publishing.context.new_page()
+    publishing.go("/", other)
+    page.get_by_role("button", name="Draw and write the table").click()
+    expect(page.get_by_text("Written and verified")).to_be_visible()
+    other.get_by_role("button", name="Remove clinic.csv").click()  # it does not know of them
+    expect(other.get_by_text("nothing was removed")).to_be_visible()
+    publishing.go("/")
+    expect(page.get_by_text("or when their table is removed")).to_be_visible()
+    remove = page.get_by_role("button", name="Remove it, with the files of 1 publication")
+    expect(remove).to_be_hidden()
+    question = page.locator("summary", has_text="Remove")
+    question.dblclick()  # opens and closes it
+    expect(remove).to_be_hidden()
+    expect(page.locator("#publications li")).to_have_count(1)
+    question.click()
+    remove.click()
+    expect(page.get_by_role("link", name="clinic.csv")).to_have_count(0)
+    expect(page.locator("#publications")).to_have_count(0)
+
+
 def test_the_demonstration_is_one_click(visit):
     visit.go("/")
     visit.page.get_by_role("button", name="Try it with the Titanic").click()
@@ -352,6 +385,11 @@ def test_the_demonstration_is_one_click(visit):
     expect(visit.page.locator("#steps")).to_contain_text("1 protected, 3 to publish")
     visit.go("/")
     expect(visit.page.locator("[id^=about-]")).to_have_text("2,201 rows, 4 columns")
+    address = visit.page.get_by_role("link", name="titanic.csv", exact=True).get_attribute("href")
+    visit.page.get_by_role("button", name="Try it with the Titanic").click()
+    expect(visit.page).to_have_url(re.compile(re.escape(address) + "&s=survived"))
+    visit.go("/")
+    expect(visit.page.locator("[id^=about-]")).to_have_count(1)  # the same again
 
 
 def test_a_table_that_is_read_shows_its_size_by_itself(visit, client):

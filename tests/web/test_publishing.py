@@ -130,17 +130,42 @@ def test_columns_that_identify_people_are_asked_for(client, visit):
     draw = ready(visit.page)
     expect(draw).to_be_disabled()
     expect(visit.page.get_by_text("Tick the boxes above first.")).to_be_visible()
+    to_box = visit.page.get_by_role("link", name="Tick the box")
     for number, name in enumerate(("name", "mail", "id")):
         caution = ask(visit.page, f"caution:{number}")
         expect(caution).to_contain_text(f"'{name}' is nearly unique, so it identifies people")
         box = caution.get_by_label("Publish it all the same")
         expect(box).not_to_be_checked()
         expect(box).to_have_attribute("required", "")  # which the browser asks for without scripts
+        to_box.click()
+        expect(box).to_be_focused()  # the first that is open
         if name != "id":
             box.check()
     expect(draw).to_be_disabled()  # one is left
+    expect(visit.page.get_by_text("Tick the box above first.")).to_be_visible()
     visit.page.get_by_label("Publish it all the same").last.check()
     expect(draw).to_be_enabled()
+    expect(to_box).to_be_hidden()
+
+
+def test_a_table_that_can_prove_a_value_is_written_only_with_consent(client, visit):
+    query = f"table={given(client)}&s=disease&x=zip&criterion=max-lift&epsilon=2"
+    page, where = post(client, query)
+    assert (where, "can prove a value: decide that first" in page) == ("", True)
+    visit.go(f"/publish?{query}")
+    draw = ready(visit.page)
+    expect(draw).to_be_disabled()
+    ask(visit.page, "proves").get_by_label("Publish it all the same").check()
+    draw.click()
+    expect(visit.page.get_by_text("Written and verified")).to_be_visible()
+
+
+def test_rows_that_may_be_recognised_are_not_shown_in_green(visit, client):
+    visit.go(f"/publish?table={given(client)}&s=disease&x=zip&x=age&limit=3")
+    rows = ask(visit.page, "drawn")
+    expect(rows.get_by_role("heading", name="Rows are drawn anew")).to_be_visible()
+    expect(rows).to_have_class("ask neutral")
+    expect(rows.locator(".i-ok")).to_be_hidden()
 
 
 def test_the_zip_has_the_files_and_the_link_works_again_and_in_a_second_tab(visit, client):
@@ -278,6 +303,16 @@ def test_the_recipient_goes_to_the_ledger_and_the_report(teller, ledger):
     assert "Ministry" not in public
 
 
+def test_everybody_is_the_public_however_it_is_written(seen, teller, ledger):
+    seen.go(f"/publish?table={given(teller)}&{CLINIC}&to=+Everybody")
+    page = seen.page
+    expect(page.get_by_text("If it becomes public, write: everybody.")).to_be_visible()
+    expect(page.get_by_label("Recipient")).to_have_value("everybody")
+    ready(page).click()
+    expect(page.get_by_role("heading", name="clinic-safe.csv, for everybody")).to_be_visible()
+    assert [entry.recipient for entry in read_ledger(ledger)] == ["everybody"]
+
+
 def test_what_breaks_the_limit_together_is_refused_before_the_draw(seen, teller, ledger):
     key = given(teller)
     page, _ = post(teller, f"table={key}&{CLINIC}", to="the ministry")
@@ -292,6 +327,11 @@ def test_what_breaks_the_limit_together_is_refused_before_the_draw(seen, teller,
     entry = read_ledger(ledger)[0]
     expect(ledgers.locator(".copy code")).to_have_text(f"lowlift ledger withdraw {entry.id}")
     expect(ledgers).to_contain_text("was drawn without a key")
+    expect(ledgers).to_contain_text("Nothing is written for the ministry.")
+    expect(ledgers).not_to_contain_text("publish all columns")  # they are the same
+    above = "found => found.getBoundingClientRect().top - found.previousElementSibling"
+    gap = page.locator("h2 + .notice.bad").evaluate(f"{above}.getBoundingClientRect().bottom")
+    assert gap >= 8
     expect(ledgers).not_to_contain_text("stricter")
     expect(page.locator("#asks input")).to_have_count(0)  # nothing to consent to
     expect(page.locator('#answer[data-state="cannot"]')).to_contain_text("Goes beyond your limit")
@@ -335,6 +375,7 @@ def test_a_release_that_is_gone_is_given_back(chromium, tmp_path):
             expect(ledgers.get_by_label("Do not publish yet")).to_be_checked()
             expect(page.locator('#answer[data-state="waiting"]')).to_contain_text("Cannot be told")
             expect(page.get_by_role("button", name="Draw and write")).to_be_disabled()
+            ask(page, "proves").get_by_label("Publish it all the same").check()
             ledgers.get_by_label("Publish although nobody can tell").check()
             expect(page.get_by_role("button", name="Draw and write")).to_be_enabled()
             ledgers.get_by_label("Do not publish yet").check()
@@ -347,6 +388,8 @@ def test_a_release_that_is_gone_is_given_back(chromium, tmp_path):
             )
             page.get_by_role("button", name="Give it back").click()
             expect(ask(page, "ledger")).to_contain_text("Together they keep your limit")
+            expect(ask(page, "ledger")).to_have_class("ask")  # a value can be ruled out
+            ask(page, "proves").get_by_label("Publish it all the same").check()
             ready(page).click()
             expect(page.get_by_text("Written and verified")).to_be_visible()
             states = [(entry.state, entry.is_unaudited) for entry in read_ledger(ledger)]

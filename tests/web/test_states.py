@@ -189,7 +189,7 @@ def test_what_is_wrong_is_told_by_its_field():
     ]
     found, faults = Setting.read(query)
     assert sorted(faults) == ["bin:b", "cells", "limit"]
-    assert "must go up" in faults["bin:b"]
+    assert faults["bin:b"] == "each group must start above the one before; 3 comes after 9."
     assert "above 1" in faults["limit"]
     assert (found.bins, found.limit) == ((("b", "9,3"),), 2.0)
     kinds = Setting.read([("s", "a"), ("x", "b"), ("bin:b", "each")])[0].wrong_bins({"b": "real"})
@@ -289,7 +289,9 @@ def test_reload_anywhere(visit, client, query):
     expect(page.get_by_text("Publications")).to_have_count(0)
     visit.go("/")
     expect(page.locator("#publications li")).to_have_count(1)
-    said = re.compile(r"for everybody, \d+ \w+ \d{4}; disease at most 2 times as likely")
+    said = re.compile(
+        r"for everybody, \d+ \w+ \d{4}; no value of disease more than 2 times as likely"
+    )
     expect(page.locator("#publications li")).to_contain_text(said)
 
 

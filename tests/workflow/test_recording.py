@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import lowlift as ll
+from ledger_entries import entry
 from lowlift import BoundViolated, InvalidInput
-from lowlift._ledger import Ledger
+from lowlift._ledger import Entry, Ledger
 from lowlift.encodings import published
 from lowlift.tables import open_table
 from lowlift.tables.layouts import overlaps
@@ -176,6 +177,20 @@ def test_recipients_hold_what_they_and_everybody_got(publish, tmp_path):
     assert len(entries(tmp_path)) == 2
 
 
+@pytest.mark.parametrize("name", ["Everybody", "EVERYBODY", " everybody "])
+def test_everybody_in_any_case_is_the_public(publish, tmp_path, name):
+    publish(WARD, to=name)
+    assert [entry.recipient for entry in entries(tmp_path)] == ["everybody"]
+
+
+def test_a_ledger_that_has_everybody_in_another_case_means_the_public():
+    row = entry(recipient="Everybody").to_row()
+    assert row["recipient"] == "Everybody"
+    assert Entry.from_row(row).recipient == "everybody"
+    with pytest.raises(BoundViolated):  # whoever is named holds what is public
+        publish(WARD, "b.csv", to="one")
+
+
 def test_a_failed_run_is_not_a_release(publish, people, tmp_path, monkeypatch):
     from lowlift._files import Draft
 
@@ -306,8 +321,9 @@ _KILLED = """
 import os, sys
 sys.path.insert(0, {tests!r})
 import lowlift as ll
+from ledger_entries import entry
 from lowlift.workflow import Asked, Options, Recording, sanitize, sanitizing
-from lowlift._ledger import Ledger
+from lowlift._ledger import Entry, Ledger
 {patch}
 options = Options(recording=Recording({ledger!r}))
 sanitize({people!r}, Asked(("ill",), ("ward",)), ll.LIP(0.3), {target!r}, options)

@@ -16,6 +16,17 @@ EVERYBODY = "everybody"
 PENDING, PUBLISHED, FAILED, WITHDRAWN = "pending", "published", "failed", "withdrawn"
 
 
+def recipient_of(name: str) -> str:
+    """Return a recipient as the ledger names it, so that the public has one name.
+
+    Examples
+    --------
+    >>> recipient_of(" Everybody "), recipient_of("Everybody's Clinic")
+    ('everybody', "Everybody's Clinic")
+    """
+    return EVERYBODY if name.strip().casefold() == EVERYBODY else name
+
+
 def new_id() -> str:
     """Return an id that says nothing."""
     return secrets.token_hex(8)
@@ -81,7 +92,11 @@ class Entry:
             name: tuple(filter(None, str(row[name]).split("\x1f")))
             for name in ("sensitive", "released", "kept")
         }
-        return cls(**row | lists | {"is_unaudited": bool(row["is_unaudited"])})
+        others = {
+            "is_unaudited": bool(row["is_unaudited"]),
+            "recipient": recipient_of(row["recipient"]),  # earlier versions took any case
+        }
+        return cls(**row | lists | others)
 
     @property
     def is_held(self) -> bool:

@@ -11,7 +11,15 @@ from lowlift._audit import Audit
 from lowlift._guarantees import Ends, limited, promise_of
 from lowlift._rounding import at_most, percent_at_most
 from lowlift._wording import capital, counted, joined, of_rows
-from lowlift.criteria import Criterion, Population, plain_criterion
+from lowlift.criteria import (
+    AlphaLift,
+    Chi2Lift,
+    Criterion,
+    L1Lift,
+    Population,
+    TCloseness,
+    plain_criterion,
+)
 from lowlift.encodings import Encoded
 from lowlift.report.beliefs import Belief, beliefs_of, worst_first
 from lowlift.tables.schema import OF_CELLS
@@ -28,12 +36,15 @@ TITLES = {
 }
 #: Values that say nothing without the name of their column.
 _BARE = ("true", "false", "yes", "no", "(missing)")
+_AVERAGED = (AlphaLift, Chi2Lift, L1Lift, TCloseness)
 #: A release that keeps less than this keeps almost nothing.
 LEAST_KEPT = 0.1
 #: A number of which less is better.
-MOVED = "percentage points that any share changes, at most"
+MOVED = "points that shares are expected to move"
+#: Of rows that are drawn from cells: how many are drawn from their own.
+_OWN_KIND = "of rows get one of their own kind"
 #: What `Encoded.nmi` is a share of.
-_TOLD = "of what values tell apart"
+TOLD = "of what values tell apart"
 
 
 class Kept(NamedTuple):
@@ -63,6 +74,8 @@ class Outcome(NamedTuple):
         What no release can keep more of; None where that is not proven.
     beliefs
         Of all values of S, in the order of the joint.
+    is_average
+        Whether the limit is on an average over values: a single one can go further.
     """
 
     state: str
@@ -72,6 +85,7 @@ class Outcome(NamedTuple):
     share: float
     most: float | None
     beliefs: tuple[Belief, ...]
+    is_average: bool = False
 
     @property
     def certain(self) -> tuple[str, ...]:
@@ -103,7 +117,12 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(
-    encoded: Encoded, audit: Audit, *, is_satisfied: bool, sensitive: tuple[str, ...]
+    encoded: Encoded,
+    audit: Audit,
+    *,
+    is_satisfied: bool,
+    sensitive: tuple[str, ...],
+    failing: tuple[str, ...] = (),
 ) -> Outcome:
     """Return what to say first of a release.
 
@@ -117,12 +136,15 @@ def outcome_of(
         Whether the bound holds for S and for each of its columns.
     sensitive
         The columns of S.
+    failing
+        Those of them for which alone the bound does not hold.
     """
     promise = _promise(audit.criterion, sensitive)
     state, share = state_of(encoded, is_satisfied=is_satisfied)
     if state == CANNOT:
         is_of_all = len(sensitive) > 1 and encoded.release.audit.is_satisfied
-        alone = f"kept for {joined(sensitive)} together, but not for each of them alone"
+        each = f"{joined(failing, 'or')} alone" if failing else "each of them alone"
+        alone = f"kept for {joined(sensitive)} together, but not for {each}"
         promise = f"not kept: {promise}" if not is_of_all else f"{alone}. Asked for: {promise}"
     why = _why(encoded, audit) if state == EMPTY else ""
     most = proven_most(encoded)
@@ -131,7 +153,9 @@ def outcome_of(
         named(belief, sensitive)._replace(is_kept=belief.is_kept and state != CANNOT)
         for belief in beliefs_of(audit)
     )
-    return Outcome(state, sentence, why, _numbers(encoded), share, most, beliefs)
+    is_average = isinstance(plain_criterion(audit.criterion), _AVERAGED)
+    numbers = _numbers(encoded, state)
+    return Outcome(state, sentence, why, numbers, share, most, beliefs, is_average)
 
 
 def _promise(criterion: Criterion, sensitive: tuple[str, ...]) -> str:
@@ -166,7 +190,7 @@ def _confidence(criterion: Population) -> str:
 def named(belief: Belief, sensitive: tuple[str, ...]) -> Belief:
     """Return a belief whose value says of which column it is, where it is no word by itself."""
     is_word = any(letter.isalpha() for letter in belief.value)
-    if is_word and belief.value.lower() not in _BARE:
+    if is_word and len(belief.value) > 1 and belief.value.lower() not in _BARE:
         return belief
     return belief._replace(value=f"{joined(sensitive)} = {belief.value}")
 
@@ -198,21 +222,22 @@ def kept_share(encoded: Encoded) -> float:
     return min(1.0, max(0.0, kept))
 
 
-def _numbers(encoded: Encoded) -> tuple[Kept, ...]:
+def _numbers(encoded: Encoded, state: str) -> tuple[Kept, ...]:
+    same, chance = whole_percent(1 - encoded.share_changed), ", by chance" if state == EMPTY else ""
     if encoded.name in OF_CELLS:
         return (
-            Kept(whole_percent(1 - encoded.share_changed), "of rows stay among rows like them"),
+            Kept(same, f"{_OWN_KIND}{chance}"),
             Kept(f"{encoded.release.joint.n_x:,}", "kinds of rows are told apart"),
             _moved(encoded),
         )
-    same = Kept(whole_percent(1 - encoded.share_changed), "of rows as they are")
-    told = Kept(whole_percent(encoded.nmi), _TOLD)
+    told, own = Kept(whole_percent(encoded.nmi), TOLD), Kept(same, f"of rows as they are{chance}")
+    first = (told, own) if state == EMPTY else (own, told)
     if encoded.name == "values":
-        return same, told, _moved(encoded)
+        return *first, _moved(encoded)
     values, outputs = encoded.release.joint.n_x, encoded.channel.n_y
     what = "group" if encoded.name == "groups" else "code"
     words = f"{what}{'' if outputs == 1 else 's'} for {counted(values, 'value')}"
-    return same, told, Kept(f"{outputs:,}", words)
+    return *first, Kept(f"{outputs:,}", words)
 
 
 def _moved(encoded: Encoded) -> Kept:
@@ -259,7 +284,7 @@ def most_words(most: float | None) -> str:
     """Return what is proven of every method, or nothing."""
     if most is None:
         return ""
-    return f"No method keeps more than {percent_at_most(most)} {_TOLD} at this limit (proven)."
+    return f"No method keeps more than {percent_at_most(most)} {TOLD} at this limit (proven)."
 
 
 def _why(encoded: Encoded, audit: Audit) -> str:
@@ -276,6 +301,6 @@ def _why(encoded: Encoded, audit: Audit) -> str:
         )
     columns = "column tells" if len(encoded.origin.schema.released) == 1 else "columns tell"
     return (
-        f"The {columns} much of what is protected, so that the limit holds only because nearly "
-        "every published row would tell almost nothing."
+        f"The {columns} so much of what is protected that the limit holds only if nearly every "
+        "published row tells almost nothing."
     )

@@ -11,7 +11,7 @@ from lowlift._wording import cell, counted, percent, shown, times
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.encodings import Encoded
 from lowlift.figures.page import Table
-from lowlift.report.outcome import whole_percent
+from lowlift.report.outcome import TOLD, whole_percent
 from lowlift.report.records import Number
 from lowlift.report.rows import mean_distance
 from lowlift.report.rows import numbers_of as rows_kept
@@ -45,7 +45,7 @@ def kept(report: "Report") -> tuple[Number, ...]:
         return ()
     if report.is_rows:
         return rows_kept(report.analysis, encoded)
-    found = [Number("Information kept (NMI)", percent(min(1.0, encoded.nmi)))]
+    found = [Number("Information kept (NMI)", percent(min(1.0, encoded.nmi)), TOLD)]
     if proven is not None and proven.scope == "distortion":
         found.append(mean_distance(proven))
     elif proven is not None:

@@ -103,8 +103,8 @@ def _of_output(publication: Receipt) -> list[Number]:
 
 def _of_software(made_at: str, publication: Receipt | None) -> list[Number]:
     versions = f"lowlift {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
-    found = [Number("Report made", made_at), Number("By", versions)]
+    found = [Number("Report made", made_at), Number("Report made with", versions)]
     if publication is not None:
         text = f"lowlift {publication.lowlift}, Python {publication.python}"
-        found.insert(0, Number("Published by", text))
+        found.insert(0, Number("Written with", text))
     return found

@@ -25,6 +25,7 @@ from lowlift.figures.page import Table
 from lowlift.report.headings import title_of
 from lowlift.report.limits import public_limits
 from lowlift.report.notions import promised_notions
+from lowlift.report.outcome import TOLD
 from lowlift.report.outputs import public_channel_table
 from lowlift.report.provenance import public_provenance
 from lowlift.report.records import Limit, Number, Verdict
@@ -79,7 +80,7 @@ def public_of(report: "Report") -> Public:
             book = Codebook.of(encoded, round_to=step)
         shares = (min(1.0, encoded.nmi), encoded.share_changed)
         kept, changed = (f"about {_coarse(share, step)}" for share in shares)
-        utility = (Number("Information kept (NMI)", kept), Number("Rows changed", changed))
+        utility = (Number("Information kept (NMI)", kept, TOLD), Number("Rows changed", changed))
         words = _changed(encoded, changed)
     return Public(
         title_of(report, is_public=True),

@@ -47,7 +47,10 @@ def side_by_side(points: Sequence[Point], mark: Point | None) -> Table:
         *("leakage above", "leakage below", "bound holds"),
     )
     if any(row[3] for row in rows):
-        caption += " Proven: what no mechanism exceeds, for optimal-merging no merging of values."
+        caption += (
+            " Proven at most: no mechanism keeps more; for optimal-merging, no merging of values "
+            "does."
+        )
     else:
         head, *rows = [(*row[:3], *row[4:]) for row in (head, *rows)]
     numeric = tuple(range(1, len(head) - 1))

@@ -40,9 +40,9 @@ class Way(NamedTuple):
 class Ask(NamedTuple):
     """A warning: its field, what it says, and what can be done.
 
-    Without choices it only tells; one that `is_caution` tells what the report warns of too. With
-    choices of which none is safe, one must be made. One that `is_final` cannot be gone beyond
-    here: nothing is written.
+    Without choices it only tells; one that `is_caution` tells what speaks against the table, one
+    that `is_neutral` what speaks neither for nor against it. With choices of which none is safe,
+    one must be made. One that `is_final` cannot be gone beyond here: nothing is written.
     """
 
     name: str
@@ -56,12 +56,27 @@ class Ask(NamedTuple):
     command: str = ""
     is_final: bool = False
     is_caution: bool = False
+    is_neutral: bool = False
     wants_release: bool = False
 
     @property
     def is_done(self) -> bool:
         """Whether nothing is left to decide."""
         return not self.is_final and (not self.choices or any(c.is_safe for c in self.choices))
+
+    @property
+    def has_box(self) -> bool:
+        """Whether its only choice is a box that must be ticked."""
+        return len(self.choices) == 1
+
+    @property
+    def look(self) -> str:
+        """How it is shown: "final", "neutral" or "done"; empty for a warning."""
+        if self.is_final:
+            return "final"
+        if self.is_neutral:
+            return "neutral"
+        return "done" if self.is_done and not self.is_caution else ""
 
 
 def asks_of(
@@ -83,9 +98,7 @@ def asks_of(
     if is_too_small(made.intervals, made.audit):
         asks.append(_sample(place))
     if found.proves:
-        ways = (Way("Change the limit or the criterion", place.address("protection")),)
-        title = "A published row can prove a value"
-        asks.append(Ask("proves", title, found.proves, ways=ways, is_caution=True))
+        asks.append(_proves(found.proves, place))
     asks.append(_drawn_anew(made, place, is_fitted=found.is_fitted))
     if any(ask.is_final for ask in asks):  # nothing is written: there is nothing to consent to
         asks = [ask for ask in asks if ask.is_final or not ask.choices]
@@ -126,7 +139,7 @@ def _of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool)
     ask = Ask("ledger", title, earlier=found.earlier, together=(found.most, found.least))
     if found.holds:
         text = "Together they keep your limit: this is audited on the rows themselves."
-        return [ask._replace(text=text)]
+        return [ask._replace(text=text, is_caution=found.least == "0")]
     if found.holds is None:
         missing = [each for each in found.earlier if not each.is_there]
         text = f"They cannot be audited with this one: {found.reason}"
@@ -145,15 +158,16 @@ def _of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool)
         choices = (wait, accept)
         wants = bool(missing)
         return [ask._replace(text=text, choices=choices, wants_release=wants)]
-    whom = "" if wishes.to == EVERYBODY else f" for {wishes.to}"
-    text = f"Together, drawn apart, they go beyond your limit: nothing is written{whom}."
     entries = [each.entry for each in found.earlier]
+    text = _why_beyond(len(entries), wishes)
     keyed = [each for each in entries if each.draws == "keyed" and each.encoding not in OF_CELLS]
     if keyed:
         text += " Refine the earlier table instead, with the key it was drawn by:"
         command = _refine(keyed[-1], place)
     else:
-        text += f" {_why_not_refined(entries)} If it was never handed out, withdraw it:"
+        columns = {*place.setting.released, *wishes.keep}
+        is_same = all({*each.released, *each.kept} == columns for each in entries)
+        text += f" {_why_not_refined(entries, is_same=is_same)}"
         command = "\n".join(f"lowlift ledger withdraw {each.id}" for each in entries)
     ways = _looser(found, place)
     return [ask._replace(text=text, command=command, ways=ways, is_final=True)]
@@ -169,19 +183,33 @@ def _looser(found: Consulted, place: Place) -> tuple[Way, ...]:
     return (Way(words, place.address("protection", limit=factor)),)
 
 
-def _why_not_refined(entries: Sequence[Entry]) -> str:
+def _why_beyond(n_earlier: int, wishes: Wishes) -> str:
+    """Return why tables that each keep a limit go beyond it together."""
+    draws, has, each = "two draws", "both", "either"
+    if n_earlier > 1:
+        draws, has, each = "draws", "all of them", "each"
+    whom = "" if wishes.to == EVERYBODY else f" for {wishes.to}"
+    return (
+        f"The {draws} are independent, so limits do not add up: whoever has {has} can work out "
+        f"more than {each} allows. Nothing is written{whom}."
+    )
+
+
+def _why_not_refined(entries: Sequence[Entry], *, is_same: bool) -> str:
+    """Return why, and what to do instead; all columns at once only unless they are the same."""
     n_rows = sum(each.encoding in OF_CELLS for each in entries)
+    instead = "" if is_same else ", or publish all columns once"
     if len(entries) > 1:
         why = {0: "were drawn without a key", len(entries): "have rows drawn from cells"}
         several = why.get(n_rows, "have rows drawn from cells, or were drawn without a key")
         return (
-            f"The earlier tables {several}, so that they cannot be refined: hand out one of "
-            "them, or publish all columns once."
+            f"The earlier tables {several}, so they cannot be refined. Let them keep "
+            f"those{instead}. Withdraw those that were never handed out:"
         )
     why_one = "has rows drawn from cells" if n_rows else "was drawn without a key"
     return (
-        f"The earlier table {why_one}, so that it cannot be refined: hand out that one, or "
-        "publish all columns once."
+        f"The earlier table {why_one}, so it cannot be refined. Let them keep that one{instead}. "
+        "If it was never handed out, withdraw it:"
     )
 
 
@@ -269,6 +297,12 @@ def _sample(place: Place) -> Ask:
     return Ask("sample", "The promise is about these rows", text, ways=ways, is_caution=True)
 
 
+def _proves(text: str, place: Place) -> Ask:
+    choices = (Choice("yes", "Publish it all the same"),)
+    ways = (Way("Change the limit or the criterion", place.address("protection")),)
+    return Ask("proves", "A published row can prove a value", text, choices, ways)
+
+
 def _drawn_anew(made: Design, place: Place, *, is_fitted: bool) -> Ask:
     if made.encoded.name in OF_CELLS:
         text = (
@@ -276,7 +310,7 @@ def _drawn_anew(made: Design, place: Place, *, is_fitted: bool) -> Ask:
             "limit is on what it tells about the protected columns; it does not promise that "
             "nobody recognises whose row it is. The public report tells its readers."
         )
-        return Ask("drawn", "Rows are drawn anew", text)
+        return Ask("drawn", "Rows are drawn anew", text, is_neutral=True)
     if not made.encoded.share_changed:
         text = "Every row is published as it is: the columns tell no more than this limit allows."
         return Ask("drawn", "No value is changed", text)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import NamedTuple
 
 from lowlift._ledger import EVERYBODY
@@ -11,32 +12,37 @@ from lowlift.report.outcome import CANNOT, MOVED, USEFUL, Outcome
 from lowlift.tables.schema import OF_CELLS
 from lowlift.web.asking import day
 from lowlift.web.frame import Place
-from lowlift.web.recorded import Again, again
+from lowlift.web.recorded import Again
 from lowlift.web.settings import Setting, shortest
 from lowlift.web.words import CRITERIA, MECHANISMS, name_of
 from lowlift.web.work import Answer
 from lowlift.workflow.consulting import Sum
+from lowlift.workflow.criteria import SINGLE
 from lowlift.workflow.published import Recorded
 
 _CELLS = "automatic cells"
 _MISSING = {"value": "a value of their own", "drop": "their rows are left out", "error": "an error"}
-#: Values of S that a comparison shows; publications of the ledger; and who got them.
-_MOST_VALUES, MOST_RECORDED, MOST_RECIPIENTS = 6, 4, 6
+#: Values of S that a comparison shows.
+_MOST_VALUES = 6
 #: What a comparison says of what neither the ledger nor a release tells, and of what is not there.
 NOT_KEPT, NOT_THERE = "not in the ledger", "does not apply"
 #: What it says of sums that are not there yet, and of publications that the sums are of.
 WORKING, COUNTED, NOT_COUNTED = "being computed", "published before", "not for them"
-#: Columns that are named.
-_MOST_NAMED = 4
+#: Columns that are named, and recipients in a head.
+_MOST_NAMED, _MOST_WARNED = 4, 2
 
 
 class Cell(NamedTuple):
-    """What a row says of a setting; `picture` is an ``<svg>`` element."""
+    """What a row says of a setting; `picture` is an ``<svg>`` element.
+
+    `is_beyond` is of a sum that goes beyond the setting's limit.
+    """
 
     text: str
     picture: str = ""
     differs: bool = False
     is_best: bool = False
+    is_beyond: bool = False
 
 
 class Row(NamedTuple):
@@ -75,6 +81,18 @@ class Head(NamedTuple):
         return None if self.answer is None else self.answer.said
 
     @property
+    def not_for(self) -> str:
+        """For whom it goes beyond its limit, with what they have; empty for nobody."""
+        sums = self.sums or ()
+        names = [one.recipient for one in sums if one.holds is False]
+        if names and len(names) == len(sums):
+            return "anybody"
+        names = ["everybody else" if name == EVERYBODY else name for name in names]
+        if len(names) > _MOST_WARNED:
+            names = [names[0], f"{len(names) - 1} others"]
+        return joined(names, "or")
+
+    @property
     def day(self) -> str:
         """The day of the publication that this is."""
         return "" if self.recorded is None else day(self.recorded.entry)
@@ -96,43 +114,19 @@ class Head(NamedTuple):
         return "" if self.said is None and self.answer is None and not self.problem else NOT_THERE
 
 
-def heads(
-    places: Sequence[Place],
-    answers: Sequence[Answer | str | None],
-    published: Sequence[tuple[Setting, str]] = (),
-) -> list[Head]:
-    """Return the heads of the columns; `published` are settings of tables and who got them."""
-    found = []
-    for letter, place, answer in zip("ABCDEFGH", places, answers, strict=False):
-        problem = answer if isinstance(answer, str) else ""
-        ready = answer if isinstance(answer, Answer) else None
-        to = tuple(dict.fromkeys(who for setting, who in published if setting == place.setting))
-        found.append(Head(letter, title_of(place.setting), place, ready, problem, to))
-    return found
-
-
-def recorded_heads(
-    found: Sequence[Recorded], first: Place, columns: frozenset[str], n_before: int
-) -> list[Head]:
-    """Return the heads of publications of the ledger, after so many others."""
-    heads = []
-    for letter, each in zip("ABCDEFGH"[n_before:], found[:MOST_RECORDED], strict=False):
-        known = again(each, first.setting.table, columns)
-        others = tuple(dict.fromkeys((first.setting, *first.pinned)))
-        setting = first.setting if known is None else known.setting
-        place = Place("protection", setting, others)
-        title = title_of(known.setting) if known is not None else each.entry.criterion
-        more = (each.entry.recipient,), each, known
-        heads.append(Head(letter, title, place, None, "", *more))
-    return heads
-
-
 def title_of(setting: Setting) -> str:
     """Return a setting in a few words."""
     who = "everybody" if setting.audience == "table" else "sample"
-    if setting.criterion:
-        return f"{name_of(CRITERIA[setting.criterion])}, {shortest(setting.epsilon)} nats, {who}"
-    return f"{shortest(setting.limit)} times, {who}"
+    if not setting.criterion:
+        return f"{shortest(setting.limit)} times, {who}"
+    name, factor = name_of(CRITERIA[setting.criterion]), setting.factor
+    if not factor:
+        return f"{name}, {_nats(setting)}, {who}"
+    return f"{factor} times, {name if name.isupper() else name.lower()}, {who}"
+
+
+def _nats(setting: Setting) -> str:
+    return f"{shortest(setting.epsilon)} nat{'' if setting.epsilon == 1 else 's'}"
 
 
 def recipients_of(found: Sequence[Recorded]) -> tuple[str, ...]:
@@ -217,8 +211,11 @@ def _said_of(head: Head, first: Setting) -> dict[str, str]:
 def _bound_texts(one: Setting) -> dict[str, str]:
     limit = f"{shortest(one.limit)} times"
     if one.criterion:
-        limit = f"{shortest(one.epsilon)} nats"
-        limit += "" if one.split == Setting.split else f", lambda {shortest(one.split)}"
+        factor, limit = one.factor, _nats(one)
+        # A factor follows from the nats of its side: of two sides, lambda says how many those are.
+        if one.criterion not in SINGLE and (factor or one.split != Setting.split):
+            limit += f", lambda {shortest(one.split)}"
+        limit = f"{factor} times ({limit})" if factor else limit
     who = "everybody" if one.audience == "table" else f"a sample, {100 * one.confidence:g}%"
     return {"Limit": limit, "Criterion": _criterion(one), "The rows are": who}
 
@@ -311,7 +308,11 @@ def _together(found: Sequence[Head], recipients: Sequence[str] | None) -> list[R
             pairs = zip(found, sums, strict=True)
             said = [head.said if one and one.holds and one.most else None for head, one in pairs]
             row = _with_best(row, said, -1)
-        rows.append(row)
+        cells = [
+            cell._replace(is_beyond=one is not None and one.holds is False)
+            for cell, one in zip(row.cells, sums, strict=True)
+        ]
+        rows.append(row._replace(cells=tuple(cells)))
     return rows
 
 
@@ -331,18 +332,23 @@ def _sum_words(head: Head, recipient: str) -> str:
         return "cannot be told" + (": a release is missing" if one.is_missing else "")
     if one.holds:
         return f"{one.most} times" if one.most else "within its limit"
-    # It may be the lower end that breaks it.
-    return f"{one.least} to {one.most} times, beyond its limit" if one.most else "beyond its limit"
+    # Either end may be what breaks it.
+    ends = f"up to {one.most} times, or {_lower_end(one.least)}: " if one.most else ""
+    return f"{ends}beyond its limit"
 
 
-def reasons_in(found: Sequence[Head]) -> list[str]:
-    """Return why sums cannot be told, each reason once."""
-    unknown = [one for head in found for one in head.sums or () if one.holds is None]
-    gone = (
-        "the release of an earlier publication is missing. Give it back on the step Publish, for "
-        "whom it was made."
-    )
-    return list(dict.fromkeys(gone if one.is_missing else one.reason for one in unknown))
+def _lower_end(least: str) -> str:
+    """Return how far a value's likelihood can fall, rounded so that it does not fall further.
+
+    Examples
+    --------
+    >>> _lower_end("0.0341"), _lower_end("0.5"), _lower_end("0")
+    ('down to 1/29.4', 'down to 1/2', 'a value is ruled out')
+    """
+    if not Decimal(least):
+        return "a value is ruled out"
+    part = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(1), Decimal(least))
+    return f"down to 1/{part.normalize():f}"
 
 
 def _with_best(row: Row, said: Sequence[Outcome | None], sign: int) -> Row:

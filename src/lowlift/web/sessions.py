@@ -22,12 +22,16 @@ _NOTHING_MADE = frozenset({"refused", "failed", "cancelled", "abandoned"})
 
 @dataclass(frozen=True)
 class SessionTable:
-    """A table to choose: its name on the page, where it is, and its engine."""
+    """A table to choose: its name on the page, where it is, its engine, and its private folder.
+
+    One that `is_demo` came with lowlift.
+    """
 
     name: str
     source: Any
     engine: str | None = None
     folder: Path | None = None
+    is_demo: bool = False
 
     @property
     def version(self) -> tuple[int, int]:

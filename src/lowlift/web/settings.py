@@ -9,6 +9,8 @@ from itertools import pairwise
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
+from lowlift._guarantees import ends_of
+from lowlift._rounding import at_most
 from lowlift.criteria import Criterion, Population
 from lowlift.errors import InvalidInput
 from lowlift.tables.bins import as_bins_by_name
@@ -27,6 +29,8 @@ WEIGHTS: Mapping[str, float] = {"less": 0.3, "normal": 1.0, "more": 3.0}
 MOST_PINNED = 4
 #: The longest search.
 MOST_SECONDS = 3600
+#: A larger budget is not written as a factor.
+_MOST_NATS = 700
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "missing": tuple(MISSING),
     "criterion": ("", *IN_NATS),
@@ -157,7 +161,7 @@ class Setting:
         message = (
             f"with groups for {binned[0]!r}, other numbers must have groups too: "
             f"{', '.join(map(repr, plain[:_MOST_NAMED]))}{rest} {verb} none. "
-            "Group them, leave them out, or take automatic cells for all."
+            "Group them, leave them out, or take automatic groups for all."
         )
         return {f"bin:{binned[0]}": message}
 
@@ -271,16 +275,32 @@ class Setting:
         )
 
     @property
+    def factor(self) -> str:
+        """How many times as likely a value may become; empty where no number bounds each value.
+
+        Examples
+        --------
+        >>> Setting(criterion="max-lift", epsilon=2).factor, Setting(criterion="l1").factor
+        ('7.39', '')
+        """
+        if not self.criterion:
+            return shortest(self.limit)
+        with contextlib.suppress(InvalidInput):  # the answer says what is wrong with the budgets
+            upper = ends_of(self.bound()).upper
+            return at_most(upper) if upper < _MOST_NATS else ""
+        return ""
+
+    @property
     def promise(self) -> str:
         """The bound in a few words.
 
         Examples
         --------
-        >>> Setting(limit=1.5).promise, Setting(criterion="lip", epsilon=1).promise
-        ('at most 1.5 times as likely', 'LIP with 1 nat')
+        >>> Setting(limit=1.5).promise, Setting(criterion="l1", epsilon=1).promise
+        ('at most 1.5 times as likely', 'ℓ1-lift with 1 nat')
         """
-        if not self.criterion:
-            return f"at most {shortest(self.limit)} times as likely"
+        if self.factor:
+            return f"at most {self.factor} times as likely"
         nats = f"{shortest(self.epsilon)} nat{'' if self.epsilon == 1 else 's'}"
         return f"{name_of(CRITERIA[self.criterion])} with {nats}"
 
@@ -303,7 +323,7 @@ def _disorder(text: str) -> str:
     Examples
     --------
     >>> _disorder("60, 30")
-    'the starts must go up; 30 comes after 60.'
+    'each group must start above the one before; 30 comes after 60.'
     >>> _disorder("30, 60") or _disorder("width:x")
     ''
     """
@@ -316,7 +336,8 @@ def _disorder(text: str) -> str:
             values = [date.fromisoformat(part) for part in parts]
     for k, (one, other) in enumerate(pairwise(values)):
         if one >= other:
-            return f"the starts must go up; {parts[k + 1]} comes after {parts[k]}."
+            order = f"{parts[k + 1]} comes after {parts[k]}"
+            return f"each group must start above the one before; {order}."
     return ""
 
 

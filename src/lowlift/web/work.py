@@ -152,11 +152,17 @@ def inspect(source: Any, engine: str | None, tell: Tell) -> Overview:
 
 
 def profile(
-    source: Any, engine: str | None, sensitive: tuple[str, ...], tell: Tell
+    source: Any,
+    engine: str | None,
+    sensitive: tuple[str, ...],
+    bins: tuple[tuple[str, str], ...],
+    tell: Tell,
 ) -> TableProfile:
-    """Return what each column tells of the sensitive ones, alone."""
+    """Return what each column, in its bins if it has some, tells of the sensitive ones, alone."""
     del tell
-    return workflow.profile_columns(source, sensitive, engine=engine, is_alone=True)
+    return workflow.profile_columns(
+        source, sensitive, bins=dict(bins), engine=engine, is_alone=True
+    )
 
 
 def histogram(source: Any, engine: str | None, name: str, tell: Tell) -> Histogram:
@@ -217,7 +223,8 @@ def _answer(made: Design) -> Answer:
 
 def _said(made: Design) -> Outcome:
     sensitive = tuple(column.name for column in made.spec.sensitive)
-    how: Any = {"is_satisfied": made.is_satisfied, "sensitive": sensitive}
+    failing = tuple(name for name, audit in made.columns if not audit.is_satisfied)
+    how: Any = {"is_satisfied": made.is_satisfied, "sensitive": sensitive, "failing": failing}
     return outcome_of(made.encoded, made.audit, **how)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from lowlift._ledger import EVERYBODY, Entry, Ledger, is_same
+from lowlift._ledger import EVERYBODY, Entry, Ledger, is_same, recipient_of
 from lowlift._receipts import Receipt, receipt_path
 from lowlift._release import Release
 from lowlift._version import __version__
@@ -38,7 +38,7 @@ class Recording:
         A name for the people of the table. Without it they are told by the digest of the table's
         files, by its name and the id column, or by the name of a table in a database.
     to
-        Who gets what is published.
+        Who gets what is published; "everybody", in any case of its letters, is the public.
     total
         What all that a recipient holds must satisfy; by default the criterion of this release.
     releases
@@ -54,6 +54,8 @@ class Recording:
     --------
     >>> Recording("ledger.sqlite", to="the institute").to
     'the institute'
+    >>> Recording("ledger.sqlite", to="Everybody").to
+    'everybody'
     """
 
     ledger: str | os.PathLike[str]
@@ -71,6 +73,7 @@ class Recording:
             is_text = isinstance(value, str) and bool(value.strip()) and "\n" not in value
             if not is_text and not (name == "people" and value is None):
                 raise InvalidInput(f"{name} must be a name on one line; got {value!r}.")
+        object.__setattr__(self, "to", recipient_of(self.to))
         if not isinstance(self.ledger, str | os.PathLike):
             raise InvalidInput(
                 f"ledger must be a path or a Recording; got {type(self.ledger).__name__}."

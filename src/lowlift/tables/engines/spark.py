@@ -1,24 +1,17 @@
 """A Spark table, path or frame: counted and drawn from by the executors, which return counts."""
 
 import math
-import os
 import re
 import secrets
-import signal
-import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import numpy.typing as npt
-from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType
 from pyspark.storagelevel import StorageLevel
@@ -31,6 +24,7 @@ from lowlift.tables.dialects import SPARK, Expression, call, number, table_named
 from lowlift.tables.donor_plans import DonorPlan
 from lowlift.tables.engines import Engine, Rows, Spool, Stamps, Values
 from lowlift.tables.engines.private import PrivateFolder
+from lowlift.tables.engines.spark_sessions import local_folder, refusing, session_of
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame, SparkTable, refuse_repeated, split_name
@@ -51,54 +45,6 @@ CSV: dict[str, bool | str] = {
     "ignoreLeadingWhiteSpace": False,
     "ignoreTrailingWhiteSpace": False,
 }
-#: A session of our own listens to nobody else and logs no values.
-_LOCAL = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "OFF",
-}
-#: Set where somebody else has configured Spark: by spark-submit, a cluster or a server.
-_CONFIGURED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONF_DIR", "MASTER")
-
-
-@contextmanager
-def refusing(about: str) -> Iterator[None]:
-    """Turn Spark's errors into one line, and keep PySpark from logging them: they quote values."""
-    loggers = [
-        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
-    ]
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    fault = None
-    try:
-        yield
-    except PySparkException as error:
-        fault = said(error.getCondition() or type(error).__name__, about)
-    except Py4JError as error:
-        condition = re.search(r"\[([A-Z_]+)(\.[A-Z_.]+)?\]", str(error))
-        fault = said(condition[1] if condition else type(error).__name__, about)
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
-    if fault is not None:
-        raise InvalidInput(fault)
-
-
-def said(condition: str, about: str) -> str:
-    """Return what may be told of an error: its condition, by Spark's name."""
-    if "MALFORMED" in condition or "FAILED_READ_FILE" in condition:
-        return f"{about} must be well-formed; Spark found a record that is not."
-    if condition in {"PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND"}:
-        return f"the table must exist; Spark does not find {about}."
-    if condition == "LOCATION_ALREADY_EXISTS":
-        return (
-            f"{about} must have a free place in Spark's warehouse; a folder of its name is there, "
-            "of a table that the catalog does not know. Remove the folder, or choose another name."
-        )
-    return f"{about} could not be read or written by Spark ({condition})."
 
 
 class Spark(Engine):
@@ -115,7 +61,7 @@ class Spark(Engine):
         #: What `hold` copied, and where it is if not in Spark's blocks.
         self._held: DataFrame | None = None
         self._folder: PrivateFolder | None = None
-        self.session, self.is_owned = _session(source)
+        self.session, self.is_owned = session_of(source)
         try:
             with refusing(self.description):
                 self.frame = self._read(source)
@@ -278,7 +224,7 @@ class Spark(Engine):
 
     def _in_files(self, rows: DataFrame) -> DataFrame | None:
         """Return a copy that is read column by column; None of a type that Parquet lacks."""
-        self._folder = PrivateFolder(_local_folder())
+        self._folder = PrivateFolder(local_folder())
         path = str(self._folder.path / "held")
         try:
             rows.write.parquet(path, compression="none")
@@ -344,75 +290,6 @@ def hadoop(session: SparkSession) -> tuple[Any, Any] | None:
         return context._jvm.org.apache.hadoop.fs, context._jsc.hadoopConfiguration()  # noqa: SLF001 (there is no other way)
     except (AttributeError, PySparkException):
         return None
-
-
-@contextmanager
-def _handler_kept() -> Iterator[None]:
-    """Keep the handler of Ctrl+C, which PySpark replaces by one that fails inside a job."""
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)
-
-
-def _session(source: SparkTable | Frame) -> tuple[SparkSession, bool]:
-    """Return the frame's session, the active one, or a new one that is ours to stop."""
-    if isinstance(source, Frame):
-        return source.value.sparkSession, False
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active, False
-    builder = SparkSession.builder.appName("lowlift")
-    if any(name in os.environ for name in _CONFIGURED):
-        with refusing(source.description), _handler_kept():
-            return builder.getOrCreate(), True
-    builder = builder.master("local[*]")
-    # Spark's 200 are for clusters: on one machine each costs more than it saves.
-    partitions = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))}
-    for key, value in (_LOCAL | partitions).items():
-        builder = builder.config(key, value)
-    folder = str(_temporary_folder())
-    # The variables win over the settings. Python's workers must run the Python that starts them.
-    python = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    with (
-        refusing(source.description),
-        _handler_kept(),
-        _environment(SPARK_LOCAL_DIRS=folder, PYSPARK_PYTHON=python),
-    ):
-        return builder.config("spark.local.dir", folder).getOrCreate(), True
-
-
-@contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    """Set environment variables for a time."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@cache
-def _temporary_folder() -> Path:
-    """Return the folder for all that Spark writes for a time, which only this user can enter.
-
-    One per process: Java keeps the first one that it was given, and would make it anew, readable
-    by everybody, for a second session.
-    """
-    return PrivateFolder(_local_folder()).path
-
-
-def _local_folder() -> str | None:
-    """Return the folder that Spark is told to use for a time; None where it is told none."""
-    given = [part for part in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if part.strip()]
-    return given[0].strip() if given else None
 
 
 def local_files(frame: DataFrame) -> list[Path]:

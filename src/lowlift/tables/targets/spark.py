@@ -15,7 +15,8 @@ from lowlift.tables.dialects import SPARK, Expression, call, number
 from lowlift.tables.donor_plans import DonorPlan, empty_cells
 from lowlift.tables.draws import Progress
 from lowlift.tables.engines import Engine, digest_of_files
-from lowlift.tables.engines.spark import Spark, kinds_of, local_files, refusing
+from lowlift.tables.engines.spark import Spark, kinds_of, local_files
+from lowlift.tables.engines.spark_sessions import refusing
 from lowlift.tables.outputs import Output, OutputColumn
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan, by_output

@@ -43,6 +43,21 @@
     });
   }
 
+  // ---------- what columns tell of the protected ones: measured anew when they or groups change ----------
+
+  // Milliseconds after which what is typed or dragged is measured.
+  const PAUSE = 400;
+  let later;
+
+  function measure(changed, pause) {
+    const isOfAny = rows().some((row) => row.dataset.use === "s");
+    changed.forEach((row) => { row.querySelector("[id^=tells-]").textContent = isOfAny ? "measuring …" : "choose what to protect"; });
+    document.getElementById("bars-say").hidden = !isOfAny;
+    htmx.trigger("#telling", "htmx:abort");  // what was asked for is of the former choice
+    clearTimeout(later);
+    later = setTimeout(() => htmx.trigger("#telling", "measure"), pause);
+  }
+
   // ---------- uses: one control for each column ----------
 
   function used(input) {
@@ -52,12 +67,10 @@
     row.classList.toggle("is-pro", input.value === "s");
     row.classList.toggle("out", input.value === "");
     count();
-    if (before !== "s" && input.value !== "s") return;
-    // What the columns tell is of another column now.
-    const isOfAny = rows().some((each) => each.dataset.use === "s");
-    all("[id^=tells-]").forEach((cell) => { if (cell.id !== "tells-of") cell.textContent = isOfAny ? "measuring …" : "choose what to protect"; });
-    document.getElementById("bars-say").hidden = !isOfAny;
-    htmx.trigger("#telling", "sensitive");
+    const editor = editorOf(row);
+    if (before === "s" || input.value === "s") measure(rows(), 0);
+    // The groups of a column hold while it is used.
+    else if (editor && binsIn(editor).value.trim()) measure([row], 0);
   }
 
   function unlock(event) {
@@ -75,6 +88,17 @@
 
   // ---------- groups: the field says them; the histogram shows and moves the same ----------
 
+  const binsIn = (editor) => editor.querySelector("input[name^='bin:']");
+
+  function grouped(field) {
+    const editor = field.closest("tr.editor"), row = editor.previousElementSibling;
+    const button = row.querySelector("[data-groups]"), said = field.value.trim();
+    button.querySelector("span").textContent = said ? `Groups: ${said}` : "Group values";
+    button.setAttribute("aria-label", `Group the values of ${button.dataset.groups}${said ? `: ${said}` : ""}`);
+    const use = row.dataset.use;
+    if (use) measure(use === "s" ? rows() : [row], PAUSE);
+  }
+
   function toggle(button, isOpen) {
     button.setAttribute("aria-expanded", String(isOpen));
     const editor = document.getElementById(button.getAttribute("aria-controls"));
@@ -90,7 +114,7 @@
   class Groups {
     constructor(part) {
       this.part = part;
-      this.field = part.closest("[data-bins]").querySelector("input[name^='bin:']");
+      this.field = binsIn(part.closest("[data-bins]"));
       const list = (text) => (text ? text.split(",") : []);
       this.labels = list(part.dataset.labels);
       this.counts = list(part.dataset.counts).map(Number);
@@ -139,7 +163,7 @@
 
     place(text) { return (this.value(text) - this.start) / this.step; }
 
-    // The starts of groups that the field says, as texts; none for automatic cells and single values.
+    // The starts of groups that the field says, as texts; none for automatic groups and single values.
     edges() {
       const text = this.field.value.trim();
       if (text === "" || text === "each" || /^[a-z]+$/.test(text)) return [];
@@ -332,7 +356,9 @@
       all("[data-show]").forEach((other) => other.setAttribute("aria-pressed", String(other === chip)));
       sift();
     }));
-    document.addEventListener("change", (event) => { if (event.target.name && event.target.name.startsWith("role:")) used(event.target); });
+    const isOf = (field, kind) => Boolean(field.name) && field.name.startsWith(kind);
+    document.addEventListener("change", (event) => { if (isOf(event.target, "role:")) used(event.target); });
+    document.addEventListener("input", (event) => { if (isOf(event.target, "bin:")) grouped(event.target); });
     all("[data-unlock]").forEach((button) => button.addEventListener("click", unlock));
     all("[data-groups]").forEach((button) => button.addEventListener("click", () => toggle(button, button.getAttribute("aria-expanded") !== "true")));
     document.addEventListener("click", goThere);

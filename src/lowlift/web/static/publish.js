@@ -6,12 +6,21 @@ const settle = () => {
   const draw = document.getElementById("draw");
   if (!draw) return;
   const isWaiting = Boolean(document.querySelector('#asks [name="ledger"][value="wait"]:checked'));
-  const isOpen = Boolean(document.querySelector("#asks .pick [required]:not(:checked)"));
-  draw.disabled = isWaiting || isOpen;
-  for (const [id, isShown] of [["undecided", isWaiting], ["unticked", isOpen]]) {
+  const open = document.querySelectorAll("#asks .pick [required]:not(:checked)");
+  draw.disabled = isWaiting || open.length > 0;
+  for (const [id, isShown] of [["undecided", isWaiting], ["unticked", open.length > 0]]) {
     const hint = document.getElementById(id);
     if (hint) hint.hidden = !isShown;
   }
+  leadTo(open);
+};
+
+// The hint's link leads to the first box that is not ticked, and says how many are left.
+const leadTo = (open) => {
+  if (!open.length) return;
+  document.getElementById("first-open")?.removeAttribute("id");
+  open[0].id = "first-open";
+  document.querySelector("#unticked a").textContent = open.length === 1 ? "Tick the box" : "Tick the boxes";
 };
 
 document.addEventListener("change", (event) => {

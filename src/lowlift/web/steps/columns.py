@@ -3,8 +3,8 @@
 import datetime as dt
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, Response
@@ -44,6 +44,8 @@ _TAGS = {
     "follows-from-sensitive": ("bad", "equal", "made from {s}"),
 }
 _GIVEN_AWAY = frozenset({"same-as-sensitive", "determines-sensitive"})
+#: What to do about a column that gives the protected one away, once it is published.
+_USES_UP = "Published, it uses up the limit: leave it out, or protect it too."
 #: The share of missing values that is flagged, and the lift up to which nothing is told.
 _MANY_MISSING, _NOTHING = 0.3, 1.05
 #: Groups that a suggestion makes of numbers and of dates, at most; values that can each be one.
@@ -67,6 +69,15 @@ class Row:
     has_bins: bool
 
 
+class Tag(NamedTuple):
+    """A flag of a column: its look, its words, and what to do where the column is published."""
+
+    tone: str
+    icon: str
+    words: str
+    advice: str = ""
+
+
 @router.get("/columns")
 async def columns(place: InPlace, session: InSession) -> Response:
     """Show the columns of a table and the answer to what was chosen."""
@@ -77,7 +88,7 @@ async def columns(place: InPlace, session: InSession) -> Response:
     place = place.known(overview)
     answer = await panel(session, place, PAGE_PATIENCE)
     rows = _rows(place.setting, overview)
-    measured = _measured(_profiled(session, place.setting))
+    measured = _measured(_profiled(session, place.setting, overview))
     content = page(
         "columns/page.html",
         session,
@@ -149,14 +160,19 @@ def shown(value: float, kind: str) -> str:
         return f"day {value:.0f}"
 
 
-def _tags(found: ColumnProfile, sensitive: str) -> list[tuple[str, str, str]]:
-    """Return the flags of a column as tones, icons and words."""
-    tags = [_TAGS[flag] for flag in found.flags if flag in _TAGS]
-    said = [(tone, icon, words.format(s=sensitive or "it")) for tone, icon, words in tags]
+def _tags(found: ColumnProfile, sensitive: str) -> list[Tag]:
+    """Return what the flags of a column say."""
+    said = [_tag(flag, sensitive) for flag in found.flags if flag in _TAGS]
     if found.missing is not None and found.missing >= _MANY_MISSING:
-        said.append(("warn", "warn", f"{found.missing:.0%} missing"))
-    said += [("", "equal", f"same as {name}") for name in found.duplicates[:1]]
+        said.append(Tag("warn", "warn", f"{found.missing:.0%} missing"))
+    said += [Tag("", "equal", f"same as {name}") for name in found.duplicates[:1]]
     return said
+
+
+def _tag(flag: str, sensitive: str) -> Tag:
+    tone, icon, words = _TAGS[flag]
+    advice = _USES_UP if flag in _GIVEN_AWAY else ""
+    return Tag(tone, icon, words.format(s=sensitive or "it"), advice)
 
 
 def _tells(found: ColumnProfile, limit: float | None) -> dict[str, Any]:
@@ -190,13 +206,20 @@ def reading(session: Session, place: Place, job: Job) -> str:
 # What columns tell -------------------------------------------------------------------------------
 
 
-def _profiled(session: Session, setting: Setting) -> Job | None:
+def _profiled(session: Session, setting: Setting, overview: Overview) -> Job | None:
     """Return the job that measures what each column tells of the protected ones."""
     if not setting.sensitive:
         return None
     table = session.table(setting.table)
-    key = "profile", setting.table, table.version, setting.sensitive
-    return session.job(key, work.profile, table.source, table.engine, setting.sensitive)
+    asked = setting.sensitive, _countable_bins(setting, overview)
+    key = "profile", setting.table, table.version, *asked
+    return session.job(key, work.profile, table.source, table.engine, *asked)
+
+
+def _countable_bins(setting: Setting, overview: Overview) -> tuple[tuple[str, str], ...]:
+    """Return the bins without a fault of their own; that others lack bins is no such fault."""
+    wrong = replace(setting, released=()).wrong_bins(overview.kinds)
+    return tuple((name, text) for name, text in setting.bins if f"bin:{name}" not in wrong)
 
 
 def _measured(job: Job | None) -> dict[str, ColumnProfile]:
@@ -209,14 +232,12 @@ def _measured(job: Job | None) -> dict[str, ColumnProfile]:
 async def tells(place: InPlace, session: InSession) -> Response:
     """Return what each column tells of the protected ones, as parts of the page."""
     setting = place.setting
-    job = _profiled(session, setting)
-    if job is None:
-        return HTMLResponse(show("columns/telling.html", measured={}, place=place))
-    if not await job.wait(PATIENCE):
-        return HTMLResponse(show("columns/telling.html", measured={}, place=place, is_running=True))
     overview = await overview_of(session, setting.table)
     if isinstance(overview, Job):
-        return HTMLResponse(show("columns/telling.html", measured={}, place=place))
+        return HTMLResponse(_not_measured(place, is_running=True))
+    job = _profiled(session, setting, overview)
+    if job is None or not await job.wait(PATIENCE):
+        return HTMLResponse(_not_measured(place, is_running=job is not None))
     html = show(
         "columns/telling.html",
         measured=_measured(job),
@@ -227,6 +248,10 @@ async def tells(place: InPlace, session: InSession) -> Response:
         tags=_tags,
     )
     return HTMLResponse(html)
+
+
+def _not_measured(place: Place, *, is_running: bool) -> str:
+    return show("columns/telling.html", measured={}, place=place, is_running=is_running)
 
 
 # Groups of numbers and dates ---------------------------------------------------------------------
@@ -293,7 +318,7 @@ def _bars(found: Histogram, kind: str) -> Iterator[dict[str, Any]]:
 def _suggestions(found: Histogram, profile: ColumnProfile) -> Iterator[tuple[str, str]]:
     """Return groups as texts of ``--bin``, each with its name."""
     span = found.step * len(found.counts)
-    yield "", "Automatic cells"
+    yield "", "Automatic"
     if profile.kind in {"date", "timestamp"}:
         units = [unit for unit, days in _DAYS.items() if 2 <= span / days <= _MOST_UNITS]
         for unit in units[-2:]:

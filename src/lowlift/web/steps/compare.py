@@ -10,19 +10,11 @@ from lowlift._ledger import EVERYBODY, default_ledger
 from lowlift.report.outcome import CANNOT
 from lowlift.web import work
 from lowlift.web.answers import PAGE_PATIENCE, outcome, overview_of, working
-from lowlift.web.comparing import (
-    MOST_RECIPIENTS,
-    MOST_RECORDED,
-    Head,
-    heads,
-    reasons_in,
-    recipients_of,
-    recorded_heads,
-    sections,
-)
+from lowlift.web.comparing import Head, recipients_of, sections, title_of
 from lowlift.web.frame import Place, page
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
+from lowlift.web.recorded import again
 from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
 from lowlift.web.visitors import InSession
@@ -31,6 +23,9 @@ from lowlift.workflow.overview import Overview
 from lowlift.workflow.published import Recorded
 
 router = APIRouter()
+
+#: Publications of the ledger that a comparison shows, and who got them.
+_MOST_RECORDED, _MOST_RECIPIENTS = 4, 6
 
 
 def _places(request: Request, session: Session) -> list[Place]:
@@ -71,7 +66,7 @@ async def _table(session: Session, every: list[Place]) -> str:
     known.reverse()
     answers.reverse()
     written = [(setting, job.result.to) for setting, job in session.written if job.result]
-    columns = heads(known, answers, written)
+    columns = _heads(known, answers, written)
     readings = {place.setting.table: _ledger(session, place.setting.table) for place in known}
     waiting += await _unfinished(readings.values())
     published = {key: job.result for key, job in readings.items() if job.result}
@@ -82,21 +77,52 @@ async def _table(session: Session, every: list[Place]) -> str:
     if isinstance(overview, Overview):
         names = frozenset(column.name for column in overview.columns)
         columns += recorded_heads(first, known[0], names, len(columns))
-        n_more = max(0, len(first) - MOST_RECORDED)
+        n_more = max(0, len(first) - _MOST_RECORDED)
     recipients = recipients_of([each for found in published.values() for each in found])
-    again = f"/compared?{'&'.join(place_query(place) for place in every[:1])}"
-    follow = [working(session, job, "Working", again, "#compared") for job in waiting[:1]]
+    address = f"/compared?{'&'.join(place_query(place) for place in every[:1])}"
+    follow = [working(session, job, "Working", address, "#compared") for job in waiting[:1]]
     return show(
         "compare/table.html",
         heads=columns,
-        sections=sections(columns, recipients[:MOST_RECIPIENTS] if published else None),
+        sections=sections(columns, recipients[:_MOST_RECIPIENTS] if published else None),
         follow="".join(follow),
         n_more=n_more,
         has_sums=bool(published),
-        recipients_left=max(0, len(recipients) - MOST_RECIPIENTS),
-        reasons=reasons_in(columns),
+        recipients_left=max(0, len(recipients) - _MOST_RECIPIENTS),
+        reasons=_reasons_in(columns),
         fault=next((job.error for job in readings.values() if job.error), ""),
     )
+
+
+def _heads(
+    places: Sequence[Place],
+    answers: Sequence[work.Answer | str | None],
+    published: Sequence[tuple[Setting, str]],
+) -> list[Head]:
+    """Return the heads of the columns; `published` are settings of tables and who got them."""
+    found = []
+    for letter, place, answer in zip("ABCDEFGH", places, answers, strict=False):
+        problem = answer if isinstance(answer, str) else ""
+        ready = answer if isinstance(answer, work.Answer) else None
+        to = tuple(dict.fromkeys(who for setting, who in published if setting == place.setting))
+        found.append(Head(letter, title_of(place.setting), place, ready, problem, to))
+    return found
+
+
+def recorded_heads(
+    found: Sequence[Recorded], first: Place, columns: frozenset[str], n_before: int
+) -> list[Head]:
+    """Return the heads of publications of the ledger, after so many others."""
+    heads = []
+    for letter, each in zip("ABCDEFGH"[n_before:], found[:_MOST_RECORDED], strict=False):
+        known = again(each, first.setting.table, columns)
+        others = tuple(dict.fromkeys((first.setting, *first.pinned)))
+        setting = first.setting if known is None else known.setting
+        place = Place("protection", setting, others)
+        title = title_of(known.setting) if known is not None else each.entry.criterion
+        more = (each.entry.recipient,), each, known
+        heads.append(Head(letter, title, place, None, "", *more))
+    return heads
 
 
 def _ledger(session: Session, key: str) -> Job:
@@ -128,7 +154,7 @@ async def _with_sums(
         for head in columns
         if head.answer is not None and head.answer.state != CANNOT
         if (found := published.get(head.place.setting.table))
-        for names in [recipients_of(found)[:MOST_RECIPIENTS]]
+        for names in [recipients_of(found)[:_MOST_RECIPIENTS]]
     }
     unfinished = await _unfinished(job for job, _ in started.values())
     sums: dict[str, tuple[Sum, ...]] = {}
@@ -145,6 +171,16 @@ def _sums(session: Session, setting: Setting, answer: work.Answer, names: tuple[
     table, wishes = session.table(setting.table), work.Wishes(earlier=tuple(session.earlier))
     key = "together", setting, table.version, names, wishes, _ledger_version()
     return session.job(key, work.together, table.source, table.engine, answer.design, names, wishes)
+
+
+def _reasons_in(found: Sequence[Head]) -> list[str]:
+    """Return why sums cannot be told, each reason once."""
+    unknown = [one for head in found for one in head.sums or () if one.holds is None]
+    gone = (
+        "the release of an earlier publication is missing. Give it back on the step Publish, for "
+        "whom it was made."
+    )
+    return list(dict.fromkeys(gone if one.is_missing else one.reason for one in unknown))
 
 
 def place_query(place: Place) -> str:

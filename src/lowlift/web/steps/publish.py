@@ -17,10 +17,8 @@ from fastapi.responses import (
 )
 from starlette.datastructures import FormData, QueryParams
 
-from lowlift._guarantees import ends_of
-from lowlift._ledger import EVERYBODY
+from lowlift._ledger import EVERYBODY, recipient_of
 from lowlift._release import Release
-from lowlift._rounding import at_most
 from lowlift._wording import joined
 from lowlift.errors import InvalidInput
 from lowlift.report.headings import claim_of
@@ -33,7 +31,7 @@ from lowlift.web.frame import InPlace, Place, page
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session, SessionTable
-from lowlift.web.settings import Setting, shortest
+from lowlift.web.settings import Setting
 from lowlift.web.steps.columns import reading
 from lowlift.web.visitors import InSession, InState, Token, check_token
 from lowlift.workflow import Design
@@ -96,7 +94,7 @@ def _wishes(session: Session, given: QueryParams | FormData) -> work.Wishes:
     form = given.get("form") or "csv"
     if form not in _FORMS:
         raise InvalidInput("the safe table is written as csv or parquet.")
-    to = " ".join(str(given.get("to") or "").split()) or EVERYBODY
+    to = recipient_of(" ".join(str(given.get("to") or "").split()) or EVERYBODY)
     keep = tuple(map(str, given.getlist("keep")))
     return work.Wishes(to, str(form), keep, earlier=tuple(session.earlier))
 
@@ -179,10 +177,7 @@ def _ready(
 
 def _limit(setting: Setting) -> str:
     """Return how many times as likely a value may become; by its criterion if that is not said."""
-    if not setting.criterion:
-        return f"{shortest(setting.limit)} times"
-    upper = ends_of(setting.bound()).upper
-    return f"{at_most(upper)} times" if upper < 700 else setting.promise
+    return f"{setting.factor} times" if setting.factor else setting.promise
 
 
 def _name(table: SessionTable, wishes: work.Wishes) -> str:

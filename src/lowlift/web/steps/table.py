@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from lowlift._wording import counted
+from lowlift._wording import counted, joined
 from lowlift.datasets import write_titanic
 from lowlift.errors import InvalidInput, LowliftError
 from lowlift.web import uploads, work
@@ -46,7 +46,7 @@ def _written(session: Session) -> Iterator[dict[str, Any]]:
         names = setting.released
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         made = job.result if isinstance(job.result, work.Published) else None
-        promise = f"{', '.join(setting.sensitive)} {setting.promise}"
+        promise = _promise(setting)
         yield {
             "job": job,
             "table": session.table(setting.table).name,
@@ -54,6 +54,13 @@ def _written(session: Session) -> Iterator[dict[str, Any]]:
             "promise": promise if made is None else f"for {made.to}, {day(made)}; {promise}",
             "is_verified": made is not None,
         }
+
+
+def _promise(setting: Setting) -> str:
+    names = joined(setting.sensitive)
+    if setting.factor:
+        return f"no value of {names} more than {setting.factor} times as likely"
+    return f"{names}: {setting.promise}"
 
 
 def _about(session: Session, key: str) -> str:
@@ -99,20 +106,34 @@ async def upload(request: Request, session: InSession, state: InState) -> Respon
 
 @router.post("/demo")
 async def demo(session: InSession, token: Token) -> Response:
-    """Add the table of the Titanic to the session."""
+    """Open the table of the Titanic; add it to the session unless it is there."""
     check_token(session, token)
-    key, folder = session.new_folder()
-    path = folder / "titanic.csv"
-    write_titanic(path)
-    session.tables[key] = SessionTable(path.name, str(path), None, folder)
+    key = next((key for key, table in session.tables.items() if table.is_demo), "")
+    if not key:
+        key, folder = session.new_folder()
+        path = folder / "titanic.csv"
+        write_titanic(path)
+        session.tables[key] = SessionTable(path.name, str(path), None, folder, is_demo=True)
     chosen = Setting(key, ("survived",), ("class", "sex", "age"))
     return RedirectResponse(Place("columns", chosen).address(), 303)
 
 
 @router.post("/remove")
-async def remove(session: InSession, token: Token, table: Annotated[str, Form()]) -> Response:
-    """Forget an uploaded table and all that was made of it."""
+async def remove(
+    session: InSession,
+    token: Token,
+    table: Annotated[str, Form()],
+    publications: Annotated[int | None, Form()] = None,
+) -> Response:
+    """Forget an uploaded table and all that was made of it.
+
+    `publications` is how many of them the page named: a page may be older than the last one.
+    """
     check_token(session, token)
+    if publications is not None and publications < session.n_published(table):
+        raise InvalidInput(
+            "this table was published meanwhile; nothing was removed. Look at the tables again."
+        )
     if table != "given":
         session.remove(table)
     return RedirectResponse("/", 303)
