@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import lowlift as ll
-from ledger_entries import entry
+from ledger_entries import entry as ledger_entry
 from lowlift import BoundViolated, InvalidInput
 from lowlift._ledger import Entry, Ledger
 from lowlift.encodings import published
@@ -184,7 +184,7 @@ def test_everybody_in_any_case_is_the_public(publish, tmp_path, name):
 
 
 def test_a_ledger_that_has_everybody_in_another_case_means_the_public():
-    row = entry(recipient="Everybody").to_row()
+    row = ledger_entry(recipient="Everybody").to_row()
     assert row["recipient"] == "Everybody"
     assert Entry.from_row(row).recipient == "everybody"
     with pytest.raises(BoundViolated):  # whoever is named holds what is public
@@ -321,7 +321,7 @@ _KILLED = """
 import os, sys
 sys.path.insert(0, {tests!r})
 import lowlift as ll
-from ledger_entries import entry
+from ledger_entries import entry as ledger_entry
 from lowlift.workflow import Asked, Options, Recording, sanitize, sanitizing
 from lowlift._ledger import Entry, Ledger
 {patch}
