@@ -100,7 +100,7 @@ def test_answers_are_protected_downloaded_and_estimated(folder, chromium, lowlif
     joint = release.joint
     truth = np.random.default_rng(8).choice(joint.n_x, 600, p=joint.p_x)
     page.tab.evaluate(ANSWER, [list(joint.x_labels[x]) for x in truth])
-    assert page.tab.get_by_role("heading", name="600 answers stored").is_visible()
+    expect(page.tab.get_by_role("heading", name="600 answers stored")).to_be_visible()
     rows = page.rows(tmp_path)
     assert len(rows) == 600
     assert {tuple(row.values()) for row in rows} <= set(release.channel.y_labels)
@@ -153,9 +153,9 @@ def test_a_person_answers_on_a_phone(folder, chromium, tmp_path, theme):
     )
     tab = page.tab
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
-    assert tab.get_by_role("button", name="Download CSV").is_disabled()
+    expect(tab.get_by_role("button", name="Download CSV")).to_be_disabled()
     tab.get_by_role("button", name="Store a protected answer").click()
-    assert "Please answer" in tab.get_by_role("alert").inner_text()
+    expect(tab.get_by_role("alert")).to_contain_text("Please answer")
     tab.get_by_role("radio", name="very good").check()
     tab.get_by_role("radio", name="fairly").check()
     tab.get_by_role("button", name="Store a protected answer").click()
@@ -181,6 +181,19 @@ def test_a_browser_that_keeps_nothing_says_so(folder, chromium, tmp_path):
     page.tab.get_by_role("button", name="Store a protected answer").click()
     expect(page.tab.get_by_role("heading", name="1 answer stored")).to_be_visible()
     assert len(page.rows(tmp_path)) == 1
+    page.requests.pop(1)  # the page again
+    page.close()
+
+
+def test_an_answer_is_in_no_address_while_the_browser_opens_its_database(folder, chromium):
+    page = Page(chromium, folder / "survey.html")
+    page.context.add_init_script("IDBFactory.prototype.open = () => ({})")  # it never ends
+    page.tab.reload()
+    page.tab.get_by_role("radio", name="very good").check()
+    page.tab.get_by_role("radio", name="fairly").check()
+    page.tab.get_by_role("button", name="Store a protected answer").click()
+    expect(page.tab.get_by_role("radio", name="very good")).to_be_hidden()
+    assert page.tab.url == page.path.as_uri()
     page.requests.pop(1)  # the page again
     page.close()
 
