@@ -143,7 +143,7 @@ def beliefs_of(audit: Audit) -> tuple[Belief, ...]:
     >>> joint = ll.Joint.from_counts([[1, 3], [3, 1]], ["ill", "well"], ["a", "b"])
     >>> found = beliefs_of(ll.audit(joint, ll.Channel.identity(joint), ll.LIP.at_most(1.5)))
     >>> found[0].value, found[0].words, found[0].limit
-    ('ill', '50% before, up to 75% after', Fraction(3, 4))
+    ('ill', '50% before, up to 75% after', Fraction(2, 3))
     """
     joint, criterion = audit.joint, audit.criterion
     total = sum(joint.prior)
