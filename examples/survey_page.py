@@ -26,8 +26,8 @@ TEMPLATE = Path(__file__).with_suffix(".html")
 WORDING: dict[str, Any] = {
     "title": "Two questions about marriage",
     "intro": "Your browser changes some answers by chance before it stores them: a stored answer "
-    "makes an affair at most 1.5 times as likely as it was, and at least 1/1.5 as likely. Many "
-    "answers together still tell the truth.",
+    "makes an affair at most 1.5 times as likely as it was, and at least two thirds as likely. "
+    "Many answers together still tell the truth.",
     "questions": {
         "marriage": "How do you rate your marriage?",
         "religious": "How religious are you?",

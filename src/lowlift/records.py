@@ -87,12 +87,16 @@ class OneRecord:
             What to do with values that the design did not have: "error" or "suppress" (None is
             returned, and nothing may be published).
 
+        Returns
+        -------
+        None too where a value is missing and the design left such rows out (missing "drop").
+
         Raises
         ------
         InvalidInput
             For other keys than the released columns, a value of another kind, one that the design
-            did not have, or a missing one where the release leaves such records out. No value is in
-            the message.
+            did not have, or a missing one where missing values were errors at design. No value is
+            in the message.
         """
         identity = int(id) if isinstance(id, np.integer) else id
         return self._drawer.draw(record, id=identity, key=key, unseen=unseen)

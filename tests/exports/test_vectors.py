@@ -29,7 +29,10 @@ def calls_of(part):
 
 
 def wanted_of(part):
-    return [one.get("published") or tagged("error", one["error"]) for one in part["draws"]]
+    return [
+        tagged("error", one["error"]) if "error" in one else one["published"]
+        for one in part["draws"]
+    ]
 
 
 def release_in(part, folder):

@@ -54,7 +54,7 @@ def main(library):
     assert safe.audit.is_satisfied
     assert safe.receipt.rows_out == len(ROWS)
     assert len(safe.codebook.labels) == 18
-    assert safe.report().verdict.word == "The bound holds"
+    assert safe.report().verdict.word == "The limit is kept"
     schema = ll.Schema("disease", ["age", "region"], bins=bins)
     joint = ll.read_joint(people, schema)
     release = ll.random_response(joint, bound)

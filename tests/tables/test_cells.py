@@ -6,6 +6,7 @@ import json
 import uuid
 from collections import Counter
 from fractions import Fraction
+from itertools import count
 
 import duckdb
 import numpy as np
@@ -19,9 +20,13 @@ from scipy import stats
 import lowlift as ll
 from lowlift import _deadline
 from lowlift._cells.tree import Tree
+from lowlift._cli.json_data import TIME_LIMIT
+from lowlift._distortion.program import Program
+from lowlift._guarantees import stopped_note
 from lowlift.errors import InvalidInput
 from lowlift.tables import Table
 from lowlift.tables.draws import donors
+from lowlift.workflow.cells import Ground
 from oracles import rational
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowlift.LowliftWarning")
@@ -368,6 +373,31 @@ def test_one_cell_for_want_of_time_is_said_to_be_that():
     with pytest.warns(ll.LowliftWarning, match="the time limit was over before cells were learnt"):
         safe = ll.sanitize(people(), **ASKED, criterion=ll.LIP(0.8), time_limit=0)
     assert safe.release.joint.n_x == 1
+
+
+def test_learning_cells_leaves_half_of_the_time_to_the_search(monkeypatch):
+    """Each question for the time takes a second."""
+    clock = count()
+    monkeypatch.setattr(_deadline, "now", lambda: float(next(clock)))
+    with pytest.warns(ll.LowliftWarning, match="the time for learning cells was over at 7; with"):
+        safe = ll.sanitize(people(), **ASKED, criterion=ll.LIP(0.8), time_limit=18)
+    assert safe.release.audit.nmi > 0
+
+
+def test_a_search_without_time_is_said_to_have_been_stopped_by_the_limit(monkeypatch):
+    released = Ground.released
+    monkeypatch.setattr(Ground, "released", lambda ground, bound, _: released(ground, bound, 0.0))
+    monkeypatch.setattr(Program, "solve", lambda *_: None)  # it may end before it asks the clock
+    asked = ASKED | {"cells": 150, "criterion": ll.LIP(0.8)}
+    with pytest.warns(ll.LowliftWarning, match="time limit was over before anything better was"):
+        safe = ll.sanitize(people(4000), **asked, time_limit=60)
+    assert safe.release.certificate.stopped_after == 60
+    assert "try --time-limit 180" in stopped_note(safe.release.certificate, TIME_LIMIT)
+
+
+def test_a_time_limit_that_is_no_number_is_refused():
+    with pytest.raises(InvalidInput, match=r"0 seconds or more, .* got nan"):
+        ll.sanitize(people(), **ASKED, criterion=ll.LIP(0.8), time_limit=float("nan"))
 
 
 def test_whole_numbers_of_128_bits_are_published_exactly_or_refused(tmp_path):

@@ -14,7 +14,7 @@ from scipy import stats
 
 import lowlift as ll
 from lowlift._cells.learning import learn_cells
-from lowlift._cells.tree import Tree
+from lowlift._cells.tree import Split, Tree
 from lowlift.tables import open_table, row_keys
 from lowlift.tables.cells import CellBins
 from lowlift.tables.columns import Column
@@ -59,6 +59,16 @@ def columns(rows=600, seed=0):
 RELEASED = ["age", "pay", "job", "day", "at", "member", "team"]
 ASKED = {"sensitive": "ill", "released": RELEASED, "cells": 10, "criterion": ll.LIP(0.3)}
 ENCODINGS = ["rows", "columns"]
+
+
+def test_a_server_that_reads_backslashes_as_escapes_has_the_same_cells(stores, monkeypatch):
+    monkeypatch.setenv("PGOPTIONS", "-c standard_conforming_strings=off")
+    listed = ("\\' OR true --", "\\", "\\n")
+    source = stores("postgres").put({"job": ("text", [*listed, "\n", "'", ""] * 5)})
+    tree = Tree(("job",), (Split(0, -1, -2, values=listed),))
+    with open_table(source) as table:
+        counts = table.count([Column("cell", "cells", CellBins(tree, ("text",)))])
+    assert dict(zip(counts.symbols, counts.counts, strict=True)) == {(0,): 15, (1,): 15}
 
 
 def every(made):

@@ -43,6 +43,14 @@ def test_width_labels_are_read_back(index, digits, places):
     )
 
 
+def test_labels_of_the_largest_whole_numbers_are_apart_and_read_back():
+    for width, texts in ((30, [(2**128 - 1) // 30, (2**128 - 1) // 30 - 1]), (0.5, [-(2**128)])):
+        bins = Width(width)
+        labels = [bins.label_of(str(index)) for index in texts]
+        assert len(set(labels)) == len(texts)
+        assert [bins.text_of(label) for label in labels] == [str(index) for index in texts]
+
+
 def test_width_labels_are_decimal():
     assert Width(0.1).label_of("3") == "[0.3, 0.4)"
     assert Width(10).label_of("-1") == "[-10, 0)"

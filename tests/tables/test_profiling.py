@@ -5,7 +5,7 @@ import logging
 import math
 import random
 from collections import Counter
-from datetime import date
+from datetime import date, timedelta
 from fractions import Fraction
 
 import duckdb
@@ -62,13 +62,13 @@ def test_flags_are_told_on_every_engine(table):
         "is ill": "S, coarser",
         "ward": "same as wing",
         "wing": "same as ward",
-        "score": "",
+        "score": "almost one value per row",
         "noise": "",
         "id": "identifier",
         "name": "identifier",
         "says": "identifier, free text",
         "site": "constant",
-        "born": "date",
+        "born": "date, almost one value per row",
     }
     assert publishable(found) == [
         "code", "is ill", "ward", "wing", "score", "noise", "site", "born",
@@ -173,7 +173,8 @@ def test_a_measurement_is_no_identifier(files):
     found = by(profile_columns(table, "s"))
     flags = {name: column.flags for name, column in found.items()}
     # Only every third value of age is with s: it and key, by position, follow a pattern.
-    assert flags["income"] == ()
+    assert flags["income"] == ("almost-unique",)
+    assert not found["income"].is_withheld
     assert flags["nan id"] == flags["key"] == ("identifier",)
     assert "identifier" not in flags["age"]
     assert found["nan id"].missing == pytest.approx(34 / 300)
@@ -278,6 +279,16 @@ def test_a_million_different_texts(files):
     assert found["ward"].on_top is not None
 
 
+def test_a_date_that_differs_in_almost_every_row_is_said_until_it_is_grouped(files):
+    start = date(1940, 1, 1)
+    days = [(start + timedelta(37 * k)).isoformat() for k in range(ROWS)]
+    table = files.put(people() | {"birth": ("date", days)})
+    assert by(profile_columns(table, "ill"))["birth"].flags == ("date", "almost-unique")
+    found = by(profile_columns(table, "ill", bins={"birth": "year"}))
+    assert found["birth"].flags == ("date",)
+    assert not found["birth"].is_withheld
+
+
 def test_no_value_is_logged_or_shown(files, caplog):
     columns = people() | {"pin": ("text", [f"secret{k % 5}" for k in range(ROWS)])}
     with caplog.at_level(logging.DEBUG):
@@ -343,6 +354,22 @@ def test_few_values_of_numbers_are_found_on_every_engine(store):
         assert sorted(look.values("b", 9)) == [0.5, 1.0]
         assert [float(value) for value in look.values("c", 9)] == [0.1]
         assert len(look.values("a", 1)) == 1
+
+
+def test_rows_that_no_other_equals_are_counted_on_every_engine(store):
+    """Missing values are equal to each other; names are those that a query could mistake."""
+    given = {
+        "n": ("integer", [1, 1, 2, None, None, 3]),
+        "c0": ("text", ["a", "a", "a", "b", "b", None]),
+        "real": ("real", [0.5, 0.5, 0.5, "NaN", "NaN", 1]),
+        "day": ("date", ["2020-01-01"] * 5 + ["2020-01-02"]),
+    }
+    with open_table(store.put(given), store.engine) as table:
+        look = table.profiling()
+        assert look.unique_rows(["n", "c0", "real", "day"]) == 2
+        assert look.unique_rows(["c0"]) == 1
+        assert look.unique_rows(["n", "c0"]) == 2
+        assert look.unique_rows(["real"]) == 1
 
 
 # Before S is chosen ------------------------------------------------------------------------------
@@ -413,3 +440,40 @@ def test_columns_can_be_measured_alone(table):
         assert (column.lift_low, column.lift_high) == (whole[name].lift_low, whole[name].lift_high)
         assert column.flags == whole[name].flags
     assert alone.explained is None
+
+
+def test_names_addresses_and_numbers_of_few_people_are_identifiers(store):
+    people = ["Ada", "Bo", "Cy", "Dee", "Eva", "Fay", "Gus", "Hal", "Ivy", "Ada"]
+    table = store.put(
+        {
+            "name": ("text", [f"{name} Lee" for name in people]),
+            "mail": ("text", [f"{name.lower()}{k}@example.org" for k, name in enumerate(people)]),
+            "row": ("integer", [7 + k for k in range(10)]),
+            "age": ("integer", [31, 44, 27, 63, 58, 39, 71, 22, 80, 50]),
+            "kilos": ("real", [60.5 + 1.25 * k for k in range(10)]),
+            "ward": ("text", [*"abcdabcdab"]),
+            "ill": ("text", ["yes", "no"] * 5),
+        }
+    )
+    found = profile_columns(table, "ill", engine=store.engine)
+    assert publishable(found) == ["age", "kilos", "ward"]
+    assert {name: by(found)[name].flags for name in ("name", "mail", "row")} == dict.fromkeys(
+        ("name", "mail", "row"), ("identifier",)
+    )
+
+
+def test_e_mail_addresses_that_repeat_are_identifiers(store):
+    """Each person has ten rows, which no share of different values tells."""
+    mails = [None if k % 7 == 0 else f"m{k % 40}@mail.example.org" for k in range(ROWS)]
+    ways = [("by mail @ noon", "a@b", "@ada", "x.y", "")[k % 5] for k in range(ROWS)]
+    table = store.put(people() | {"mail": ("text", mails), "way": ("text", ways)})
+    found = by(profile_columns(table, "ill", engine=store.engine))
+    assert found["mail"].flags == ("identifier",)
+    assert found["mail"].is_withheld
+    assert found["way"].flags == ()
+
+
+def test_one_address_of_an_office_is_no_identifier(files):
+    office = ["north@example.org", "south@example.org"] * (ROWS // 2)
+    found = by(profile_columns(files.put(people() | {"office": ("text", office)}), "ill"))
+    assert found["office"].flags == ()

@@ -1,6 +1,7 @@
 """One record is drawn as the table path draws it: the same symbols, the same keyed draws."""
 
 import math
+import sys
 import uuid
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -50,6 +51,7 @@ REALS = [
     *(edge for at in (-0.3, 0.0, 0.1, 0.3, 5.0) for edge in
       (at, math.nextafter(at, -9), math.nextafter(at, 9))),
     -0.0, 1e300, -1e300, math.inf, -math.inf, math.nan, 9.1e14, 1e-310,
+    sys.float_info.max, -sys.float_info.max,
 ]  # fmt: skip
 VALUES = {
     "text": ["a", "A", "ä", "a\u0308", "", " a", "null", 'it\'s "quoted"', "\t", "=1", "日本"],

@@ -42,6 +42,12 @@ def test_files_are_found(folder):
     assert found.description == "c.duckdb?table=hr.people"
 
 
+def test_a_file_without_a_byte_is_refused(folder):
+    (folder / "empty.csv").touch()
+    with pytest.raises(InvalidInput, match="is empty"):
+        parse_source("empty.csv")
+
+
 @pytest.mark.parametrize(
     ("source", "reason"),
     [

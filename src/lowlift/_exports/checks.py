@@ -115,7 +115,7 @@ class Check:
         sensitive = origin.sensitive if self.sides else ()
         texts = [self.statement.symbol_of(column) for column in (*origin.released, *sensitive)]
         inner = exp.select(*(text.as_(f"c{k}") for k, text in enumerate(texts)))
-        inner = inner.from_(self.statement.table.copy())
+        inner = self.statement.own(inner.from_(self.statement.table.copy()))
         rows = exp.select(*(marked(named(f"c{k}")).as_(f"c{k}") for k in range(len(texts))))
         rows = rows.from_(inner.subquery("v"))
         if origin.missing == "drop":

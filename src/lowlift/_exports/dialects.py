@@ -1,11 +1,14 @@
 """How each warehouse writes what a statement needs that draws by itself."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlglot import exp
 
+from lowlift._exports.kinds import DUCKDB_TYPES, POSTGRES_TYPES, SPARK_TYPES, Types
+from lowlift.tables.date_bins import FIRST, LAST
 from lowlift.tables.dialects import (
     DIGITS,
     DUCKDB,
@@ -21,6 +24,8 @@ from lowlift.tables.dialects import (
 #: What the secret text is called, wherever it is set.
 SUBKEY = "lowlift_subkey"
 _MEGABYTE = 1_000_000
+_LINE_END = re.compile(r"([\r\n])")
+_LINE_END_OR_BACKSLASH = re.compile(r"([\r\n\\])")
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,51 @@ class StatementDialect(DrawingDialect):
     divide_whole: Callable[[Expression, int], Expression]
     #: The longest statement that it takes, in bytes.
     most_bytes: int = 64 * _MEGABYTE
+    #: Whether the subkey is a parameter of the statement, which a view cannot have.
+    has_parameter: bool = False
+    #: How it names the types of columns; None: the statement does not look at them.
+    types_read: Types | None = None
+    #: Whether a name with its table's is a column; PostgreSQL calls functions of the row so.
+    qualifies_columns: bool = True
+    #: Whether a setting says how days are cast to text.
+    writes_days_by_setting: bool = False
+    #: How many bytes of a name are read, where longer ones are cut; None: they are errors.
+    most_name_bytes: int | None = None
+
+    def sql(self, query: Expression, **how: Any) -> str:
+        """Return a query as the warehouse reads it from a file; `how` is for sqlglot.
+
+        A line end inside a text is not written as such: a reader of files may change it, and the
+        value would be another one. Where texts have no escapes, CHR says what it is. In PostgreSQL
+        it says what a backslash is, too: by a setting of the server, an escape.
+        """
+        written = query.copy()
+        apart = _LINE_END_OR_BACKSLASH if self.name == "postgres" else _LINE_END
+        for text in list(written.find_all(exp.Literal)):
+            if text.is_string and apart.search(text.this) and self._is_raw:
+                joined = _with_calls(text.this, apart)
+                if text is written:
+                    written = joined
+                text.replace(joined)
+        return self.without_variables(written, written.sql(dialect=self.name, **how))
+
+    @property
+    def _is_raw(self) -> bool:
+        """Whether texts have no escapes for line ends."""
+        return "\n" in exp.Literal.string("\n").sql(dialect=self.name)
+
+
+def _with_calls(text: str, apart: re.Pattern[str]) -> Expression:
+    """Return an expression of a text in which the characters of a pattern are calls of CHR."""
+    parts = [part for part in apart.split(text) if part]
+    made = [
+        exp.Chr(expressions=[number(ord(part))]) if apart.fullmatch(part) else _text(part)
+        for part in parts
+    ]
+    joined = made[0]
+    for part in made[1:]:
+        joined = exp.DPipe(this=joined, expression=part)
+    return exp.paren(joined)
 
 
 def _of(dialect: Dialect, **more: Any) -> StatementDialect:
@@ -48,6 +98,14 @@ def _of(dialect: Dialect, **more: Any) -> StatementDialect:
 
 def _text(value: str) -> Expression:
     return exp.Literal.string(value)
+
+
+def written_day(day: Expression, cast: Expression) -> Expression:
+    """Return a day of the years that have four digits as 2024-03-05, others as they are cast."""
+    first, last = (exp.cast(_text(str(end)), "date") for end in (FIRST, LAST))
+    is_plain = exp.and_(exp.GTE(this=day, expression=first), exp.LTE(this=day, expression=last))
+    text = call("TO_CHAR", day.copy(), _text("YYYY-MM-DD"))
+    return exp.case().when(is_plain, text).else_(cast)
 
 
 def _failing_cast(text: Expression) -> Expression:
@@ -99,6 +157,7 @@ DIALECTS: Mapping[str, StatementDialect] = {
         subkey=lambda: call("getvariable", _text(SUBKEY)),
         whole="int128",
         divide_whole=DUCKDB.divide,
+        types_read=DUCKDB_TYPES,
     ),
     "postgres": _of(
         POSTGRES,
@@ -110,11 +169,17 @@ DIALECTS: Mapping[str, StatementDialect] = {
         subkey=lambda: _setting(exp.true()),
         whole="decimal",
         divide_whole=lambda value, by: call("div", value, number(by)),
+        types_read=POSTGRES_TYPES,
+        qualifies_columns=False,
+        most_name_bytes=63,
+        writes_days_by_setting=True,
     ),
     "spark": _of(
         SPARK,
         fail=lambda text: call("raise_error", text),
         subkey=lambda: exp.Placeholder(this=SUBKEY),
+        has_parameter=True,
+        types_read=SPARK_TYPES,
     ),
     "bigquery": _of(
         SPARK,
@@ -132,6 +197,7 @@ DIALECTS: Mapping[str, StatementDialect] = {
         divide_whole=lambda value, by: call("DIV", value, number(by)),
         subkey=lambda: exp.Parameter(this=exp.var(SUBKEY)),
         most_bytes=_MEGABYTE,
+        has_parameter=True,
     ),
     "snowflake": _of(
         SPARK,
@@ -147,6 +213,7 @@ DIALECTS: Mapping[str, StatementDialect] = {
         fail=_failing_cast,
         subkey=lambda: exp.Parameter(this=exp.var(SUBKEY)),
         most_bytes=_MEGABYTE,
+        writes_days_by_setting=True,
     ),
     "redshift": _of(
         SPARK,
@@ -161,6 +228,8 @@ DIALECTS: Mapping[str, StatementDialect] = {
         fail=_failing_cast,
         subkey=_setting,
         most_bytes=16 * _MEGABYTE,
+        most_name_bytes=127,
+        writes_days_by_setting=True,
     ),
     "trino": _of(
         SPARK,
@@ -176,5 +245,6 @@ DIALECTS: Mapping[str, StatementDialect] = {
         fail=lambda text: call("FAIL", text),
         subkey=exp.Placeholder,
         most_bytes=_MEGABYTE,
+        has_parameter=True,
     ),
 }

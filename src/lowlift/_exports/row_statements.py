@@ -18,7 +18,7 @@ from lowlift.tables.schema import COLUMNS
 
 _EMPTY = (
     "each cell that is drawn must have rows in this table; one has none. Design the release on "
-    "this table."
+    "this table, or give its columns the types that they had at design."
 )
 
 
@@ -32,11 +32,9 @@ class RowStatement(Statement):
 
     def write(self, query: Expression) -> str:
         """Return a query as the warehouse reads it, with the conditions of the cells."""
-        text, cells = super().write(query), self.encoded.origin.released[0]
-        conditions = self.dialect.sql(queries.cell(cells, self.dialect))
-        for quoted in (f'"{self._place}"', f"`{self._place}`"):
-            text = text.replace(quoted, conditions)
-        return text
+        cell = queries.cell(self.encoded.origin.released[0], self.dialect, self.qualifier)
+        place, conditions = map(self.dialect.sql, (named(self._place, self.qualifier), cell))
+        return super().write(query).replace(place, conditions)
 
     def symbol_of(self, column: Column) -> Expression:
         """Return a symbol as text; that of a row is the number of its cell."""
@@ -88,8 +86,8 @@ class RowStatement(Statement):
         listed = zip(*(part.tolist() for part in self.plan.alias.values()), strict=True)
         return [
             ("lowlift_slots", values_of(list(self.plan.alias), listed)),
-            ("lowlift_rows", self.plan.given(self.table, self.dialect, columns)),
-            *self.key_parts(),
+            ("lowlift_rows", self.own(self.plan.given(self.table, self.dialect, columns))),
+            *self.checks(),
             ("lowlift_drawn", self.plan.drawn(rows, slots, self.dialect, key, names)),
             ("lowlift_placed", self.plan.placed(drawn)),
             ("lowlift_ranked", self.plan.ranked(drawn)),

@@ -1,6 +1,6 @@
 """A release as one SQL statement: a SELECT, a view, or a dbt model and its test."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -21,6 +21,10 @@ from lowlift.tables.queries import named
 from lowlift.tables.schema import column_names
 from lowlift.tables.sources import split_name
 from lowlift.workflow.applying import KEPT_WITH_ROWS
+from lowlift.workflow.bounds import refuse_kept
+
+#: What the table that is read is called inside the statement.
+_ALIAS = "lowlift_table"
 
 
 def exported(
@@ -57,7 +61,8 @@ def exported(
     unseen
         What to do with values that the design did not have: "error" or "suppress".
     keep, accept_uncovered
-        Columns to keep as they are. No export can tell whether the bound holds with them.
+        Columns to keep as they are, none of S or X. No export can tell whether the bound holds with
+        them.
     accept_unchecked
         Make a test although SQL cannot check the criterion: it then checks rows and outputs only.
     """
@@ -65,7 +70,10 @@ def exported(
     check_choice(unseen, "unseen", UNSEEN)
     kept = tuple(column_names(keep, "keep"))
     _refuse(encoded, table, id, kept, accept_uncovered=accept_uncovered)
+    _refuse_cut((*kept, id or "", *encoded.origin.schema.names, *encoded.names), DIALECTS[dialect])
     _refuse_forms(view, model, dbt=dbt, accept_unchecked=accept_unchecked)
+    if view is not None and id is not None and key_table is None:
+        _refuse_view(DIALECTS[dialect])
     written, head = DIALECTS[dialect], _head(encoded, dialect)
     kind = Statement if encoded.origin.cells is None else RowStatement
     if dbt:
@@ -73,18 +81,18 @@ def exported(
         key = template.subkey(name)
         if key_table is not None:
             key = _subkey_in(template.table(*split_name(key_table)))
-        source = template.table(*split_name(table))
+        source = _aliased(template.table(*split_name(table)))
         drawn = kind(encoded, written, source, id, key, unseen, kept)
         made = project_files(drawn, template, name, head, accept_unchecked=accept_unchecked)
     else:
         key = written.subkey() if key_table is None else _subkey_in(_table(key_table))
-        statement = kind(encoded, written, _table(table), id, key, unseen, kept)
+        statement = kind(encoded, written, _aliased(_table(table)), id, key, unseen, kept)
         text = statement.write(statement.select())
         if view is not None:
             text = f"CREATE VIEW {written.sql(_table(view))} AS\n{text}"
         made = Export({"release.sql": f"{head}{text};\n"})
     for content in made.files.values():
-        _refuse_long(content, written)
+        _refuse_long(content, written, encoded)
     return made
 
 
@@ -105,6 +113,13 @@ def _refuse(
         )
     if kept and encoded.origin.cells is not None:
         raise InvalidInput(KEPT_WITH_ROWS)
+    refuse_kept(encoded, kept)
+    names = (*kept, identity or "", *encoded.origin.schema.names, *encoded.names)
+    if any(name.casefold() == _ALIAS for name in names):
+        raise InvalidInput(
+            f"a column must not be named {_ALIAS}, which is the table in the statement. Rename it "
+            "in a view."
+        )
     if kept and not accept_uncovered:
         raise BoundViolated(
             "a column may be kept beside what is published only where the bound holds for both "
@@ -114,6 +129,16 @@ def _refuse(
     Output(None, encoded.columns, tuple(kept), cells=encoded.origin.cells)  # refuses equal names
 
 
+def _refuse_cut(names: Iterable[str], dialect: StatementDialect) -> None:
+    """Refuse names of which the warehouse reads the first bytes: they may be another column's."""
+    most = dialect.most_name_bytes
+    if most is not None and any(len(name.encode()) > most for name in names):
+        raise InvalidInput(
+            f"a name for {dialect.name} must have at most {most} bytes, of which it reads no more; "
+            "one has more. Rename that column in a view, and design the release on it."
+        )
+
+
 def _refuse_forms(
     view: str | None, model: str | None, *, dbt: bool, accept_unchecked: bool
 ) -> None:
@@ -121,6 +146,25 @@ def _refuse_forms(
         raise InvalidInput("name a view or a dbt model, not both; dbt says how a model is stored.")
     if not dbt and (model is not None or accept_unchecked):
         raise InvalidInput("model and accept_unchecked are for dbt; this export is not for dbt.")
+
+
+def _refuse_view(dialect: StatementDialect) -> None:
+    """Refuse a view where the subkey is a parameter, which belongs to one run of a statement."""
+    if dialect.has_parameter:
+        raise InvalidInput(
+            f"a view for {dialect.name} must read its subkey from a table, because it cannot have "
+            "parameters.",
+            advice="subkey",
+        )
+
+
+def _aliased(table: Expression) -> Expression:
+    """Return a table by a name of our own.
+
+    DuckDB and PostgreSQL read the name of a table as its whole row where it has no such column:
+    a column named as the table would publish S.
+    """
+    return exp.alias_(table, _ALIAS, table=True, quoted=True)
 
 
 def _table(name: str) -> Expression:
@@ -140,10 +184,11 @@ def _head(encoded: Encoded, dialect: str) -> str:
     )
 
 
-def _refuse_long(content: str, dialect: StatementDialect) -> None:
+def _refuse_long(content: str, dialect: StatementDialect, encoded: Encoded) -> None:
+    fewer = "Release fewer values" if encoded.origin.cells is None else "Design with fewer cells"
     size = len(content.encode())
     if size > dialect.most_bytes:
         raise InvalidInput(
             f"a statement for {dialect.name} must have at most {dialect.most_bytes:,} bytes; this "
-            f"one has {size:,}. Release fewer values, or use apply."
+            f"one has {size:,}. {fewer}, or use apply."
         )

@@ -8,11 +8,12 @@ slots that a uniform number chooses from, and the outputs (what is published).
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from lowlift._exports.dialects import StatementDialect
+from lowlift._exports.dialects import StatementDialect, written_day
+from lowlift._exports.kinds import fault_of, kinds_read, type_names
 from lowlift.encodings import Encoded
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Expression, number
@@ -24,6 +25,8 @@ from lowlift.tables.row_plans import RowPlan
 #: Hex digits of the subkey that a statement is given; see `lowlift.tables.alias.key_text`.
 _KEY_DIGITS = 40
 _HEX = "0123456789abcdef"
+_SUBKEY = f"a subkey must be {_KEY_DIGITS} digits of 0-9 and a-f, in lower case"
+_PRINT = "Print it with lowlift key subkey."
 NULL = "null"
 _UNSEEN = (
     "every value must have been seen at design; a row has one that was not. Design again on this "
@@ -33,6 +36,7 @@ _MISSING = (
     "every value must be present; a row lacks one, and missing values were errors at design. "
     "Remove such rows."
 )
+_Query = TypeVar("_Query", bound=Expression)
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class Statement:
             .join(named_as("lowlift_outputs", "o"), on=named("y", "o").eq(y), join_type="left")
         )
         query = query.where(unseen_or_fail(self, y, order))
-        if self.id is not None:
+        if self.id is not None or self.dialect.types_read is not None:
             query = query.join(named_as("lowlift_checked", "c"), join_type="cross").where(
                 named("is_right", "c").eq(number(1))
             )
@@ -92,7 +96,7 @@ class Statement:
 
         Every name is in quotes: some warehouses read others in upper case.
         """
-        return query.sql(self.dialect.name, pretty=True, identify=True)
+        return self.dialect.sql(query, pretty=True, identify=True)
 
     def with_tables(self, query: exp.Select) -> exp.Select:
         """Return a query that can read the parts."""
@@ -107,13 +111,34 @@ class Statement:
             ("lowlift_slots", self._slots()),
             *self.output_tables(),
             ("lowlift_rows", self._rows()),
-            *(self.key_parts() if self.id is not None else []),
+            *self.checks(),
         ]
 
-    def key_parts(self) -> list[tuple[str, Expression]]:
-        """Return the table of the subkey, and that of the checks of it and of the ids."""
-        key = exp.select(exp.cast(self.key.copy(), "text").as_("key", quoted=True))
-        return [("lowlift_key", key), ("lowlift_checked", self._checked())]
+    def checks(self) -> list[tuple[str, Expression]]:
+        """Return the tables of types and of the subkey, and that of the checks of them and ids."""
+        types = self.dialect.types_read
+        parts: list[tuple[str, Expression]] = []
+        if types is not None:
+            names = [*kinds_read(self.encoded), *filter(None, [self.id])]
+            columns = (named(name).as_(f"v{k}", quoted=True) for k, name in enumerate(names))
+            row = self.own(exp.select(*columns).from_(self.table.copy())).limit(1)
+            parts.append(("lowlift_types", type_names(names, row, types)))
+        if self.id is not None:
+            key = exp.select(exp.cast(self.key.copy(), "text").as_("key", quoted=True))
+            return [*parts, ("lowlift_key", key), ("lowlift_checked", self._checked(self.id))]
+        if types is not None:
+            is_right = self.type_faults(exp.case()).else_(number(1))
+            parts.append(("lowlift_checked", exp.select(is_right.as_("is_right", quoted=True))))
+        return parts
+
+    def type_faults(self, case: exp.Case) -> exp.Case:
+        """Add what is wrong with the types of the columns, where the warehouse can tell them."""
+        types = self.dialect.types_read
+        if types is None:
+            return case
+        fault = fault_of(kinds_read(self.encoded), self.id, types)
+        said = exp.select(fault).from_(named_as("lowlift_types", "t")).subquery()
+        return case.when(exp.Not(this=said.is_(exp.null())), self.dialect.fail(said.copy()))
 
     def _drawn(self) -> exp.Select:
         """Return y, k0, k1, ... and the order o of each row."""
@@ -160,6 +185,22 @@ class Statement:
             )
         )
 
+    def own(self, query: _Query) -> _Query:
+        """Return a query, or part of one, whose names are columns of the table and nothing else.
+
+        Without the table's name, some warehouses take a column that is missing for an expression of
+        the same SELECT (the value to be hidden) or for a function as ``user``.
+        """
+        found = query.copy()
+        for column in found.find_all(exp.Column):
+            column.set("table", exp.to_identifier(self.qualifier, quoted=True))
+        return found
+
+    @property
+    def qualifier(self) -> str | None:
+        """The name before those of the table's columns."""
+        return self.table.alias_or_name if self.dialect.qualifies_columns else None
+
     @property
     def width(self) -> int:
         """How many columns X has."""
@@ -172,7 +213,7 @@ class Statement:
         if self.id is not None:
             inner = inner.select(exp.cast(named(self.id), "text").as_("t", quoted=True))
         inner = inner.select(*(named(n).as_(f"k{k}", quoted=True) for k, n in enumerate(self.keep)))
-        inner = inner.from_(self.table.copy())
+        inner = self.own(inner.from_(self.table.copy()))
         texts = [marked(named(f"c{k}")).as_(f"c{k}", quoted=True) for k in range(self.width)]
         more = ["t"] * (self.id is not None) + [f"k{k}" for k in range(len(self.keep))]
         query = exp.select(*texts, *map(named, more)).from_(inner.subquery("v"))
@@ -185,12 +226,17 @@ class Statement:
         return query
 
     def symbol_of(self, column: Column) -> Expression:
-        """Return a symbol as text; not every warehouse casts booleans, or has UUIDs."""
+        """Return a symbol as text.
+
+        Not every warehouse casts booleans or has UUIDs, and some write days by a setting.
+        """
         if column.kind == "boolean":
             value = named(column.name)
             case = exp.case().when(value, exp.Literal.string("true"))
             return case.when(exp.Not(this=value.copy()), exp.Literal.string("false"))
         found = symbol(column, self.dialect)
+        if column.kind == "date" and column.bins is None and self.dialect.writes_days_by_setting:
+            return written_day(named(column.name), found)
         return exp.Lower(this=found) if column.kind == "uuid" else found
 
     def or_fail(self, wrong: Expression, message: str, row: Expression) -> Expression:
@@ -206,13 +252,13 @@ class Statement:
             number(0)
         )
 
-    def _checked(self) -> exp.Select:
-        """Return is_right = 1, or raise for ids or a subkey that are not what they must be."""
-        identity = exp.cast(named(self.id or ""), "text")
+    def _checked(self, identity_name: str) -> exp.Select:
+        """Return is_right = 1, or raise for types, ids or a subkey that are not as they must be."""
+        identity = exp.cast(named(identity_name), "text")
         counted = exp.select(
             exp.Count(this=exp.Star()).as_("n", quoted=True),
             exp.Count(this=identity).as_("present", quoted=True),
-            exp.Count(this=exp.Distinct(expressions=[self.dialect.text(named(self.id or ""))])).as_(
+            exp.Count(this=exp.Distinct(expressions=[self.dialect.text(named(identity_name))])).as_(
                 "different", quoted=True
             ),
         ).from_(self.table.copy())
@@ -224,17 +270,14 @@ class Statement:
             expressions=[key.copy(), exp.Literal.string(_HEX), exp.Literal.string("")],
         )
         case = self.faults(
-            exp.case()
+            self.type_faults(exp.case())
             .when(
-                exp.or_(
-                    size.copy().neq(number(_KEY_DIGITS)),
-                    exp.Length(this=rest).neq(number(0)),
-                ),
-                self.told(
-                    f"a subkey must be {_KEY_DIGITS} hexadecimal digits; got ",
-                    size,
-                    " characters. Print it with lowlift key subkey.",
-                ),
+                size.copy().neq(number(_KEY_DIGITS)),
+                self.told(f"{_SUBKEY}; got ", size.copy(), f" characters. {_PRINT}"),
+            )
+            .when(
+                exp.Length(this=rest).neq(number(0)),
+                self.told(f"{_SUBKEY}; of its ", size, f" characters some are not. {_PRINT}"),
             )
             .when(
                 exp.or_(present < n, different < present.copy()),
@@ -252,7 +295,7 @@ class Statement:
         ).else_(number(1))
         return (
             exp.select(case.as_("is_right", quoted=True))
-            .from_(counted.subquery("i"))
+            .from_(self.own(counted).subquery("i"))
             .join(named_as("lowlift_key", "k"), join_type="cross")
         )
 

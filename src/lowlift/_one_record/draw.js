@@ -311,6 +311,7 @@ function drawer(program) {
     return { starts: starts.map((start) => BigInt(`0x${start}`)), drawn };
   });
 
+  // The texts of a record's symbol; null where the record is left out.
   function textsOf(record) {
     const shown = columns.map((column) => column.shown).join(", ");
     if (!isMapping(record)) refuse("mapping", shown, typeWord(record));
@@ -321,8 +322,8 @@ function drawer(program) {
     if (more) refuse("more", shown, more);
     const texts = columns.map(({ name }, k) => readers[k](record[name]));
     const gap = texts.indexOf(null);
-    if (program.missing !== "value" && gap >= 0) refuse("missing", columns[gap].shown);
-    return texts;
+    if (program.missing === "value" || gap < 0) return texts;
+    return program.missing === "error" ? refuse("missing", columns[gap].shown) : null;
   }
 
   function fresh(x) {
@@ -356,10 +357,13 @@ function drawer(program) {
   }
 
   return function draw(record, options = {}) {
-    const { id = null, key = null, unseen = "error", ...more } = options;
-    if (Object.keys(more).length) throw new InvalidInput("options must be id, key and unseen; got others.");
+    const { id = null, key = null, unseen = "error", ...more } = options ?? {};
+    // Else an id that is given without its name would be drawn anew.
+    if (!isMapping(options) || Object.keys(more).length) throw new InvalidInput("options must be id, key and unseen; got others.");
     if (unseen !== "error" && unseen !== "suppress") refuse("choice", typeWord(unseen, "unseen"));
-    const x = numbers.get(keyOf(textsOf(record)));
+    const texts = textsOf(record);
+    if (texts === null) return null;
+    const x = numbers.get(keyOf(texts));
     if (x === undefined) return unseen === "suppress" ? null : refuse("unseen");
     const y = id === null && key === null ? fresh(x) : keyed(x, id, key);
     return Object.fromEntries(outputs.map((one, k) => [one.name, published[k][y]]));

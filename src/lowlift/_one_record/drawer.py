@@ -74,6 +74,10 @@ class Drawer:
             What to do with values that the design did not have: "error" or "suppress" (None is
             returned, and nothing may be published).
 
+        Returns
+        -------
+        None too where a value is missing and the design left such rows out (missing "drop").
+
         Raises
         ------
         InvalidInput
@@ -81,7 +85,10 @@ class Drawer:
         """
         if unseen not in UNSEEN:
             raise InvalidInput(TEXTS["choice"].format(type_word(unseen, "unseen")))
-        x = self._symbols.get(self._texts(record))
+        texts = self._texts(record)
+        if texts is None:
+            return None
+        x = self._symbols.get(texts)
         if x is None:
             if unseen == "suppress":
                 return None
@@ -89,15 +96,19 @@ class Drawer:
         y = self._fresh(x) if id is None and key is None else self._keyed(x, id, key)
         return self._published[y].copy()
 
-    def _texts(self, record: Mapping[str, Any]) -> tuple[str | None, ...]:
+    def _texts(self, record: Mapping[str, Any]) -> tuple[str | None, ...] | None:
+        """Return the texts of a record's symbol; None where the record is left out."""
         readers = self._readers
         if not isinstance(record, Mapping) or record.keys() != readers.keys():
             raise InvalidInput(self._misfit(record))
         texts = tuple([read(record[name]) for name, read in readers.items()])
-        if self._program["missing"] != "value" and None in texts:
+        missing = self._program["missing"]
+        if missing == "value" or None not in texts:
+            return texts
+        if missing == "error":
             name = list(readers)[texts.index(None)]
             raise InvalidInput(TEXTS["missing"].format(repr(name)))
-        return texts
+        return None
 
     def _misfit(self, record: Any) -> str:
         shown = ", ".join(map(repr, self._readers))

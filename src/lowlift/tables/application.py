@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowlift._wording import counted
 from lowlift.errors import InvalidInput
 from lowlift.tables.alias import key_text
 from lowlift.tables.columns import Column
@@ -140,8 +141,8 @@ def _rows_per_symbol(draw: Draw, counts: Counts) -> tuple[list[int], int]:
             rows[x] += number
     if unseen and draw.unseen == "error":
         raise InvalidInput(
-            f"every value must have been seen at design; {unseen} rows have one of {kinds} unseen "
-            "values. Design again on this table, or suppress those rows."
+            f"every value must have been seen at design; {counted(unseen, 'row has', 'rows have')} "
+            f"{counted(kinds, 'unseen value')}. Design again on this table, or suppress such rows."
         )
     return rows, unseen
 

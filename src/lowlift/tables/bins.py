@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -26,6 +26,8 @@ _FORMS = (
 #: zero is said to lie outside.
 FAR = symbols.FAR
 _LARGEST = 1 << 63
+#: A width of 15 digits times a number of a bin, of up to 39 digits, has more than the usual 28.
+_EXACT = Context(prec=64)
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Width(Declared):
                 return text
         lower = str(label).removeprefix("[").partition(",")[0]
         try:
-            index = Decimal(lower) / Decimal(repr(self.width))
+            index = _EXACT.divide(Decimal(lower), Decimal(repr(self.width)))
             text = str(int(index.to_integral_value()))
         except (ArithmeticError, ValueError):
             text = ""
@@ -133,7 +135,7 @@ class Width(Declared):
         return -FAR if text == "<" else FAR
 
     def _edge(self, index: int) -> str:
-        return _plain(Decimal(repr(self.width)) * index)
+        return _plain(_EXACT.multiply(Decimal(repr(self.width)), Decimal(index)))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowlift._arrays import Ints
 from lowlift._joint import Joint, Label
+from lowlift._wording import counted
 from lowlift.errors import InvalidInput
 from lowlift.tables.columns import MISSING, Column
 
@@ -77,8 +78,9 @@ class Counts:
         if missing == "error" and dropped:
             names = ", ".join(repr(column.name) for column in self.columns)
             raise InvalidInput(
-                f"no value may be missing in {names}; {dropped} rows have one. "
-                "Count missing as a value, or drop those rows."
+                f"no value may be missing in {names}; {counted(dropped, 'row lacks', 'rows lack')} "
+                "one.",
+                advice="missing",
             )
         return replace(kept, dropped=self.dropped + dropped)
 

@@ -10,10 +10,17 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from lowlift.errors import InvalidInput
+
 Expression: TypeAlias = exp.Expr
 
 #: Hex digits of the digest that become the uniform number, and their bits.
 DIGITS = 15
+#: How a variable begins, for Spark.
+_VARIABLE = "${"
+#: Far beyond all bins of every width, and so far from the largest double that products with the
+#: numbers of a width are below that.
+_FARTHEST = 1e280
 
 
 def call(name: str, *arguments: Expression) -> Expression:
@@ -68,6 +75,16 @@ class Dialect:
             return cast
         return exp.Collate(this=cast, expression=self.collation.copy())
 
+    def bounded(self, value: Expression) -> Expression:
+        """Return a double whose product with a width's numbers is no error.
+
+        PostgreSQL refuses what others make infinite.
+        """
+        if self.name != "postgres":
+            return value
+        least = call("greatest", value, exp.cast(number(-_FARTHEST), "double"))
+        return call("least", least, exp.cast(number(_FARTHEST), "double"))
+
     def among(self, value: Expression, listed: Sequence[Expression]) -> Expression:
         """Tell whether a value is one of those listed; NULL for a missing one."""
         if self.name == "duckdb":  # which makes a join of each longer IN
@@ -75,8 +92,30 @@ class Dialect:
         return exp.In(this=value, expressions=list(listed))
 
     def sql(self, query: Expression) -> str:
-        """Return the query as the engine reads it."""
-        return query.sql(dialect=self.name)
+        """Return the query as the engine reads it.
+
+        Raises
+        ------
+        InvalidInput
+            For Spark, when a name has a variable in it.
+        """
+        return self.without_variables(query, query.sql(dialect=self.name))
+
+    def without_variables(self, query: Expression, text: str) -> str:
+        """Return SQL in which Spark finds no variable.
+
+        It puts settings and variables of its process in place of ``${NAME}`` before it reads a
+        query, inside values and names too. A value can be written by an escape, a name cannot.
+        """
+        if self.name != "spark" or _VARIABLE not in text:
+            return text
+        for name in query.find_all(exp.Identifier):
+            if _VARIABLE in name.this:
+                raise InvalidInput(
+                    f"a name in Spark must not have {_VARIABLE} in it, where Spark puts a "
+                    f"variable; got {name.this!r}. Give it another name in a view."
+                )
+        return text.replace(_VARIABLE, f"\\u{ord('$'):04x}{{")
 
 
 @dataclass(frozen=True)

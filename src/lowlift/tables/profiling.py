@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 #: Columns that one query counts: PostgreSQL returns at most 1,664 values a row.
 _AT_ONCE = 50
+#: What an e-mail address is like, as a pattern of SQL.
+_MAIL = "_%@_%._%"
 #: The first day that dates are counted from.
 _FIRST = exp.cast(exp.Literal.string("1970-01-01"), "date")
 
@@ -41,12 +43,15 @@ class Summary:
         Spaces in a text, on average; 0 for other kinds.
     fractional
         Rows with a number that is not whole; 0 for other kinds.
+    mails
+        Rows with a text that looks like an e-mail address; 0 for other kinds.
     """
 
     present: int
     different: int
     spaces: float
     fractional: int
+    mails: int
 
 
 @dataclass(frozen=True)
@@ -101,27 +106,33 @@ class Profiling:
         cut = None if edges is None or is_binned else tuple(edges)
         return Coding(self.value(name, column), cut, 0 if cut is not None else most)
 
+    def unique_rows(self, names: Sequence[str]) -> int:
+        """Return how many rows no other row equals in these columns: one GROUP BY."""
+        return int(self._engine.fetch(queries.unique_rows(names, self._engine.table))[0][0])
+
     def summaries(self, names: Sequence[str]) -> dict[str, Summary]:
         """Return what is counted of each column alone: one pass for every 50 of them."""
         found = {}
         for part in _parts(names, _AT_ONCE):
             asked = [each for name in part for each in self._summary(name)]
             row = self._engine.fetch(exp.select(*asked).from_(self._engine.table.copy()))[0]
-            for name, answer in zip(part, _parts(row, 4), strict=True):
-                present, different, spaces, fractional = answer
-                found[name] = Summary(
-                    int(present), int(different), float(spaces or 0), int(fractional)
-                )
+            for name, answer in zip(part, _parts(row, 5), strict=True):
+                present, different, spaces, fractional, mails = answer
+                counts = int(present), int(different), float(spaces or 0)
+                found[name] = Summary(*counts, int(fractional), int(mails))
         return found
 
     def _summary(self, name: str) -> list[Expression]:
         value, kind = self.value(name), self._kinds[name]
         spaces: Expression = exp.null()
         fractional: Expression = exp.Count(this=exp.null())
+        mails: Expression = exp.Count(this=exp.null())
         if kind == "text":
             text = exp.cast(value.copy(), "text")
             without = call("replace", text, exp.Literal.string(" "), exp.Literal.string(""))
             spaces = call("avg", exp.paren(_length(text.copy()) - _length(without)))
+            like = exp.Like(this=text.copy(), expression=exp.Literal.string(_MAIL))
+            mails = exp.Count(this=exp.case().when(like, number(1)))
         if kind == "real":
             is_whole = exp.EQ(this=value.copy(), expression=exp.Floor(this=value.copy()))
             broken = exp.case().when(is_whole, exp.null()).else_(value.copy())
@@ -131,6 +142,7 @@ class Profiling:
             exp.Count(this=exp.Distinct(expressions=[value.copy()])),
             spaces,
             fractional,
+            mails,
         ]
 
     def unevenness(self, name: str, found: Summary) -> float:

@@ -120,19 +120,23 @@ def symbol(column: Column, dialect: Dialect) -> Expression:
     return dialect.text(value)
 
 
-def cell(column: Column, dialect: Dialect) -> Expression:
-    """Return the number of a row's cell."""
-    return _cell(cells_in(column), dialect)
+def cell(column: Column, dialect: Dialect, table: str | None = None) -> Expression:
+    """Return the number of a row's cell; `table` is the name that its columns are read by."""
+    return _cell(cells_in(column), dialect, table)
 
 
-def _cell(bins: CellBins, dialect: Dialect) -> Expression:
+def _cell(bins: CellBins, dialect: Dialect, table: str | None = None) -> Expression:
     if bins.known:
-        return named(bins.known)
-    return below(bins, 0 if bins.tree.splits else -1, dialect)
+        return named(bins.known, table)
+    return below(bins, 0 if bins.tree.splits else -1, dialect, table=table)
 
 
 def below(
-    bins: CellBins, node: int, dialect: Dialect, ends: Collection[int] = frozenset()
+    bins: CellBins,
+    node: int,
+    dialect: Dialect,
+    ends: Collection[int] = frozenset(),
+    table: str | None = None,
 ) -> Expression:
     """Return where a row ends below a node, as one nested CASE: a missing value meets none.
 
@@ -145,7 +149,8 @@ def below(
             return str(-1 - node)
         split = bins.tree.splits[node]
         name, kind = columns[split.column]
-        left = _condition(name, kind, split, dialect, is_text=name in bins.texts)
+        value = named(name, table)
+        left = _condition(value, kind, split, dialect, is_text=name in bins.texts)
         return f"CASE WHEN {dialect.sql(left)} THEN {walk(split.left)} ELSE {walk(split.right)} END"
 
     # As the text it is: hundreds of conditions would be copied with every query they are part of.
@@ -153,20 +158,20 @@ def below(
 
 
 def _condition(
-    name: str, kind: str, split: Split, dialect: Dialect, *, is_text: bool
+    column: Expression, kind: str, split: Split, dialect: Dialect, *, is_text: bool
 ) -> Expression:
-    value: Expression = named(name)
+    value = column
     if is_text and kind == "integer" and dialect.name == "duckdb":
         value = exp.cast(value, "int128")  # as wide as DuckDB's whole numbers are
     elif kind in {"real", "timestamp"} or (is_text and kind != "text"):
         value = exp.cast(value, _CASTS[kind])
     if kind in {"text", "uuid"}:
-        value = dialect.text(named(name))
+        value = dialect.text(column)
         value = exp.Lower(this=value) if kind == "uuid" else value  # a text in some warehouses
     if not split.is_category:
         return exp.LTE(this=value, expression=_constant(split.most, kind))
     listed = [_constant(v, kind) for v in split.values if v is not None]
-    is_missing = exp.Is(this=named(name), expression=exp.null())
+    is_missing = exp.Is(this=column.copy(), expression=exp.null())
     if not listed:
         return is_missing
     found = dialect.among(value, listed)
@@ -216,7 +221,8 @@ def _width(value: Expression, column: Column, bins: Width, dialect: Dialect) -> 
         return dialect.text(exp.case().when(value < 0, below).else_(above))
     value = exp.cast(value, "double")
     by, times, far, near = (_literal(float(one), exact=False) for one in (width, parts, FAR, -FAR))
-    index = exp.Floor(this=exp.Div(this=exp.paren(value * times), expression=by, typed=True))
+    product = exp.paren(dialect.bounded(value) * times)
+    index = exp.Floor(this=exp.Div(this=product, expression=by, typed=True))
     return (
         exp.case()
         .when(_missing(value, exact=False, dialect=dialect), exp.null())
@@ -341,6 +347,16 @@ def different(columns: Sequence[str], table: Expression) -> exp.Select:
         counts.append(exp.Count(this=exp.Distinct(expressions=[named(name)])))
         counts.append(exp.Count(this=named(name)))
     return exp.select(*counts).from_(table.copy())
+
+
+def unique_rows(columns: Sequence[str], table: Expression) -> exp.Select:
+    """Count the rows that no other row equals in these columns; missing values are equal."""
+    places = [f"c{k}" for k in range(len(columns))]
+    keys = (named(name).as_(place) for name, place in zip(columns, places, strict=True))
+    values = exp.select(*keys).from_(table.copy()).subquery("v")
+    sizes = exp.select(exp.Count(this=exp.Star()).as_("n")).from_(values)
+    sizes = sizes.group_by(*map(named, places))
+    return rows(sizes.subquery("g")).where(named("n").eq(1))
 
 
 def id_faults(column: str, table: Expression) -> exp.Select:

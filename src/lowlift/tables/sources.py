@@ -129,9 +129,10 @@ def refuse_repeated(names: Iterable[str], about: str) -> None:
             twice |= dict.fromkeys((seen[name.casefold()], name))
         seen.setdefault(name.casefold(), name)
     if twice:
+        verb = "comes twice" if len(twice) == 1 else "come twice or differ in case only"
         raise InvalidInput(
             "columns must have different names (in more than upper and lower case); "
-            f"{', '.join(map(repr, twice))} of {about} come twice or differ in case only. "
+            f"{', '.join(map(repr, twice))} of {about} {verb}. "
             "Rename them."
         )
 
@@ -272,8 +273,11 @@ def _check_file(path: Path, text: str) -> None:
         if not path.exists():
             raise InvalidInput(f"a table's file must exist; {text!r} does not.")
         _refuse_stream(path, text)
-        with path.open("rb"):
-            pass
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise InvalidInput(
+                    f"a table's file must have a header and rows; {text!r} is empty."
+                )
     except (OSError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise

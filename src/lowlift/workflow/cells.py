@@ -7,7 +7,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from lowlift._arrays import Ints
-from lowlift._deadline import Deadline
+from lowlift._cells.kept import ValuesKept, values_kept
+from lowlift._channel import Channel
+from lowlift._deadline import Deadline, check_time_limit
 from lowlift._distortion.weights import channel_of
 from lowlift._joint import Joint
 from lowlift._labels import number_of
@@ -60,6 +62,7 @@ def design_cells(
     Guarantee
         As for `least_distortion`; where cells are split into parts, the audit is of the parts.
     """
+    check_time_limit(time_limit)
     deadline = Deadline(time_limit)  # for the searches: what the engine takes is not counted
     is_sample = isinstance(criterion, Population)
     ground = learn_ground(table, asked, deadline, is_sample=is_sample, stage=stage)
@@ -67,15 +70,19 @@ def design_cells(
     criterion = criterion_on(criterion, joint)
     stage("solving")
     release = ground.released(criterion, max(deadline.left, 0.0))
+    if release.certificate is not None and release.certificate.is_stopped:
+        # A part of the limit went into cells: what is said of the search is said of all of it.
+        release = release.with_certificate(replace(release.certificate, stopped_after=time_limit))
+    of = learnt.cells.of
     found = None  # which parts there are depends on S: for the population cells stay whole
     if not is_sample:
         if first is not None:
-            first(_made(ground, release, asked, why))
+            first(_made(ground, release, of, asked, why))
         stage("refining")
         found = _refined(table, asked, learnt, release, deadline)
     if found is not None:
-        release, counts = found
-    return _made(ground, release, asked, why), counts
+        release, counts, of = found
+    return _made(ground, release, of, asked, why), counts
 
 
 class Ground(NamedTuple):
@@ -84,14 +91,47 @@ class Ground(NamedTuple):
     joint: Joint
     counts: Counts
     learnt: Learnt
-    #: Whether the time was over before cells were learnt.
-    is_late: bool
 
     def released(self, criterion: Criterion, time_limit: float) -> Release:
         """Return the release that changes rows least, cells whole."""
         here = np.array(self.joint.x_labels, np.int64)  # cells that some row is in
         distances = self.learnt.cells.distances[np.ix_(here, here)]
         return least_distortion(self.joint, criterion, distances, time_limit=time_limit)
+
+    def kept(self, joint: Joint, channel: Channel, of: Ints) -> ValuesKept:
+        """Return how many values a channel keeps.
+
+        Parameters
+        ----------
+        joint, channel
+            Of cells, or of their parts.
+        of
+            The cell, or part, of each row that cells were learnt from.
+        """
+        place = {number_of(label): x for x, label in enumerate(joint.x_labels)}
+        target = np.array([place[number_of(label)] for label in channel.y_labels])
+        masses = joint.p_x[channel.members] * (channel.member_weights / channel.denominator)
+        flows = channel.members, target[channel.entry_outputs], masses
+        sizes = np.asarray(joint.counts, np.int64).sum(axis=0)
+        here = np.array([place[cell] for cell in of.tolist()], np.int64)
+        return values_kept(self.learnt.cells.splitter.features, here, sizes, flows)
+
+    def foreseen(self, release: Release, min_rows: int, deadline: Deadline) -> ValuesKept:
+        """Return how many values a release of whole cells would keep once it is split into parts.
+
+        Parts are judged by the rows that cells were learnt from; the table is not read.
+        """
+        cells = self.learnt.cells
+        if isinstance(release.criterion, Population):
+            return self.kept(release.joint, release.channel, cells.of)
+        numbers = self.learnt.numbers_of(release.joint.s_labels)
+        fine = refine(cells, numbers, release, max(1, min_rows // 2), deadline)
+        rows = np.zeros((release.joint.n_s, fine.cells.tree.size), np.int64)
+        np.add.at(rows, (numbers, fine.cells.of), 1)
+        here = np.flatnonzero(rows.sum(axis=0))
+        joint = Joint.from_counts(rows[:, here], release.joint.s_labels, here.tolist())
+        channel = channel_of(joint, *spread(release, joint, fine.parent))
+        return self.kept(joint, channel, fine.cells.of)
 
 
 def learn_ground(
@@ -113,28 +153,31 @@ def learn_ground(
         deadline=deadline,
         is_pilot=is_sample,
     )
-    is_late = deadline.is_over
     stage("counting")
     with deadline.paused():
         joint, counts = count(table, asked, learnt.column)
     if is_sample:
         joint = joint.with_table(replace(joint.origin, pilot=_pilot_of(joint, learnt)))
-    return Ground(joint, counts, learnt, is_late)
+    return Ground(joint, counts, learnt)
 
 
-def _made(ground: Ground, release: Release, asked: Schema, why: str) -> Design:
-    """Return the design that publishes rows by a release of its cells or their parts."""
+def _made(ground: Ground, release: Release, of: Ints, asked: Schema, why: str) -> Design:
+    """Return the design that publishes rows by a release of its cells or their parts.
+
+    `of` has the cell or part of each row that cells were learnt from.
+    """
     joint, sensitive = ground.joint, release.joint.origin.sensitive
     reason = f"{why or 'asked for'}: rows are published, from {counted(joint.n_x, 'cell')}"
     return Design(
         release.audit,
         per_column(release.joint, release.channel, release.criterion, sensitive),
         (
-            *_cautions(joint, release, asked.min_rows, is_late=ground.is_late),
+            *_cautions(ground, release, asked.min_rows),
             *map(_identifies, ground.learnt.unique),
         ),
         chosen=Chosen("least-distortion", reason),
         encoded=Encoded(asked.encoding or ROWS, release),
+        kept=ground.kept(release.joint, release.channel, of),
     )
 
 
@@ -147,19 +190,28 @@ def _pilot_of(joint: Joint, learnt: Learnt) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, out.tolist()))
 
 
-def _cautions(joint: Joint, release: Release, min_rows: int, *, is_late: bool) -> tuple[str, ...]:
-    """Say so where what is published depends on no row: nothing but the law of the table is."""
-    if joint.n_x == 1 and is_late:
+def _cautions(ground: Ground, release: Release, min_rows: int) -> tuple[str, ...]:
+    """Say where the time was too short for all cells, and where no row decides what is published.
+
+    Then nothing but the law of the table is.
+    """
+    cells, is_late = ground.joint.n_x, ground.learnt.is_late
+    if cells == 1:
         why = "the time limit was over before cells were learnt"
-    elif joint.n_x == 1:
-        why = f"all rows are in one cell: they are alike, or fewer than {2 * min_rows}"
+        if not is_late:
+            why = f"all rows are in one cell: they are alike, or fewer than {2 * min_rows}"
     elif release.audit.nmi < _NOTHING:
-        why = f"{release.criterion} allows no more"
+        why = "the limit allows no more"
+        if release.certificate is not None and release.certificate.is_stopped:
+            why = "the time limit was over before anything better was found"
+    elif is_late:
+        line = f"the time for learning cells was over at {cells:,}; with more, rows may change less"
+        return (f"{line}.",)
     else:
         return ()
     line = (
-        f"nothing but the law of the table is published: {why}. Each published row is drawn from "
-        "all rows, whichever row it replaces."
+        f"a published row tells nothing of the row that it replaces: {why}. Each is drawn from all "
+        "rows of the table."
     )
     return (line,)
 
@@ -173,9 +225,10 @@ def _identifies(name: str) -> str:
 
 def _refined(
     table: Table, asked: Schema, learnt: Learnt, release: Release, deadline: Deadline
-) -> tuple[Release, Counts] | None:
+) -> tuple[Release, Counts, Ints] | None:
     """Return the release on parts of cells, if there are any and the bound holds for them.
 
+    With it come the counts of S by parts, and the part of each row that cells were learnt from.
     Parts are found in the rows that the cells were learnt from. Those that break the bound on all
     rows are joined with what they were split from, until the exact audit holds.
     """
@@ -206,7 +259,8 @@ def _refined(
         made = Release.of(parts, channel, release.criterion, mechanism=release.mechanism)
         if made.audit.is_satisfied:
             bins = tuple(int(parent[number_of(label)]) for label in parts.x_labels)
-            return made.with_certificate(replace(release.certificate, bins=bins)), here
+            made = made.with_certificate(replace(release.certificate, bins=bins))
+            return made, here, to[fine.cells.of]
         failed = np.array(made.audit.violations, np.int64)
         if (np.bincount(parent)[parent[failed]] == 1).any():  # whole cells have no siblings
             return None

@@ -33,18 +33,10 @@ from lowlift.tables.engines.spooling import spool_keys, spool_rows
 from lowlift.tables.queries import id_faults, named
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import PostgresTable
+from lowlift.tables.type_names import POSTGRES_KINDS
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-_KINDS = {
-    **dict.fromkeys(("int2", "int4", "int8"), "integer"),
-    **dict.fromkeys(("float4", "float8", "numeric"), "real"),
-    **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext"), "text"),
-    "bool": "boolean",
-    "date": "date",
-    "timestamp": "timestamp",
-    "uuid": "uuid",
-}
 #: The DuckDB type of a kept column by PostgreSQL's name; anything else is carried as text.
 _DUCKDB_TYPES = {
     "smallint": "SMALLINT",
@@ -58,9 +50,11 @@ _DUCKDB_TYPES = {
     "timestamp without time zone": "TIMESTAMP",
     "time without time zone": "TIME",
 }
-#: Texts and dates as other engines write them; plans that suit one pass over a large table.
+#: Texts and dates as other engines write them, and as queries are written; plans that suit one pass
+#: over a large table.
 _SETTINGS = (
     "client_encoding = 'UTF8'",
+    "standard_conforming_strings = on",
     "datestyle = 'ISO, YMD'",
     "timezone = 'UTC'",
     "jit = off",
@@ -162,7 +156,7 @@ class Session:
         """Return the kind of each column of a table, and DuckDB's name of its type."""
         rows = self.execute(_COLUMNS, [oid])
         kinds = {
-            name: "text" if enum == "e" else _KINDS.get(kind, "other")
+            name: "text" if enum == "e" else POSTGRES_KINDS.get(kind, "other")
             for name, kind, enum, _ in rows
         }
         return kinds, {name: _duckdb_type(shown) for name, _, _, shown in rows}

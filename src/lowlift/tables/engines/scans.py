@@ -13,19 +13,10 @@ from sqlglot import exp
 
 from lowlift.tables.dialects import DUCKDB, Expression, call
 from lowlift.tables.engines.sandbox import Sandbox
-from lowlift.tables.outputs import INTEGER_TYPES
 from lowlift.tables.queries import named, rows
 from lowlift.tables.sources import Files, refuse_repeated
+from lowlift.tables.type_names import DUCKDB_KINDS
 
-_KINDS = {
-    **dict.fromkeys(INTEGER_TYPES, "integer"),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "real"),
-    **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
-    "BOOLEAN": "boolean",
-    "DATE": "date",
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
-    "UUID": "uuid",
-}
 #: Rows the types of a CSV are told from.
 _SAMPLE = 1_000_000
 _DELIMITERS = ",;\t|"
@@ -35,7 +26,8 @@ _ISO = r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?"
 
 def kind_of(type_name: str) -> str:
     """Return the kind of a DuckDB type."""
-    return _KINDS.get(type_name.partition("(")[0], "other") if "[" not in type_name else "other"
+    name = "" if "[" in type_name else type_name.partition("(")[0]
+    return DUCKDB_KINDS.get(name, "other")
 
 
 def types_of(sandbox: Sandbox, query: Expression) -> dict[str, str]:

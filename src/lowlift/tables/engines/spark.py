@@ -28,15 +28,8 @@ from lowlift.tables.engines.spark_sessions import local_folder, refusing, sessio
 from lowlift.tables.queries import named
 from lowlift.tables.row_plans import RowPlan
 from lowlift.tables.sources import Frame, SparkTable, refuse_repeated, split_name
+from lowlift.tables.type_names import SPARK_KINDS
 
-_KINDS = {
-    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
-    **dict.fromkeys(("float", "double", "decimal"), "real"),
-    **dict.fromkeys(("string", "varchar", "char"), "text"),
-    "boolean": "boolean",
-    "date": "date",
-    "timestamp_ntz": "timestamp",
-}
 #: RFC 4180 with a header; by itself Spark would trim values when it writes them.
 CSV: dict[str, bool | str] = {
     "header": True,
@@ -273,7 +266,7 @@ def _leaving(rows: str) -> InvalidInput:
 
 def kinds_of(frame: DataFrame) -> dict[str, str]:
     """Return the kind of each column."""
-    return {name: _KINDS.get(shown.partition("(")[0], "other") for name, shown in frame.dtypes}
+    return {name: SPARK_KINDS.get(shown.partition("(")[0], "other") for name, shown in frame.dtypes}
 
 
 def release(frame: DataFrame | None) -> None:
