@@ -1,7 +1,7 @@
 """How tests run: hypothesis's profiles, and in CI a test that is skipped is a failure.
 
 Choose a profile by ``pytest --hypothesis-profile=long``. A test with its own number of examples
-keeps it. Every release that a test makes is also judged by checker/check.py: a test after which it
+keeps it. Every release that a test writes is also judged by checker/check.py: a test after which it
 and the audit disagree on one has failed.
 """
 
@@ -53,8 +53,6 @@ def pytest_make_collect_report(collector):
 
 #: Texts of releases that were made and not yet judged by the checker.
 _MADE = []
-#: Bytes above which a file that a command wrote is not read again.
-_LARGEST = 1 << 22
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -106,8 +104,7 @@ def pytest_runtest_teardown(item):
 
         made, _MADE[:] = list(_MADE), []
         found = {disagreement(text) for text in made}
-        small = (path for path in files if path.stat().st_size < _LARGEST)
-        found |= {disagreement(p.read_text("utf-8", "replace"), is_whole=False) for p in small}
+        found |= {disagreement(p.read_text("utf-8", "replace"), is_whole=False) for p in files}
         if found - {None}:
             pytest.fail("; ".join(sorted(found - {None})), pytrace=False)
     return result

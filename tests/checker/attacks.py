@@ -32,6 +32,12 @@ def believed():
     return saved_of(ll.subset_merging(joint, bound))
 
 
+def meant():
+    """Return a release under a bound on a power mean of the lifts."""
+    bound = ll.AlphaLift(2.5, 0.4, 0.3)
+    return saved_of(ll.random_response(ll.datasets.titanic(), bound, time_limit=5))
+
+
 def _put(*path, value):
     def change(saved):
         part = saved
@@ -55,11 +61,16 @@ def _law(joint):
     return {"p_sx" if key == "counts" else key: value for key, value in joint.items()}
 
 
-def _thirds(saved):
-    """Keep every P(y|x), over a denominator that is no power of two."""
-    channel = saved["channel"]
-    channel["denominator"] *= 3
-    channel["atoms"] = [[xs, [3 * w for w in ws]] for xs, ws in channel["atoms"]]
+def _over(times):
+    """Keep every P(y|x), over another denominator."""
+
+    def change(saved):
+        channel = saved["channel"]
+        channel["denominator"] *= times
+        channel["atoms"] = [[xs, [times * w for w in ws]] for xs, ws in channel["atoms"]]
+        saved.pop("draws", None)
+
+    return change
 
 
 def _moved_draw(saved):
@@ -102,7 +113,8 @@ CHANGES = {
     "alpha below 1": _put(
         "criterion", value={"name": "AlphaLift", "alpha": 0.5, "lower": 9.0, "upper": 9.0}
     ),
-    "denominator 3": _thirds,
+    "denominator 3": _over(3),
+    "denominator 2**49 or more": _over(2**49),
     "denominator true": _put("channel", "denominator", value=True),
     "denominator 0": _put("channel", "denominator", value=0),
     "weight true": _put(*_WEIGHT, value=True),
@@ -115,6 +127,8 @@ CHANGES = {
     "an output less": _put("channel", "atoms", value=lambda atoms: atoms[:-1]),
     "outputs of one label": _put("channel", "y_labels", value=lambda y: [y[0]] * len(y)),
     "a part more": _more_parts,
+    "no word of a table": lambda saved: saved.pop("table"),
+    "no verdict": lambda saved: saved["audit"].pop("is_satisfied"),
     "symbols of one label": _put("joint", "x_labels", value=lambda x: [x[0]] * len(x)),
     "values of S of one label": _put("joint", "s_labels", value=["a", "a"]),
     "a label too many": _put("joint", "s_labels", value=["a", "b", "c"]),
@@ -126,21 +140,55 @@ CHANGES = {
     "no counts": _put("joint", "counts", value=lambda _: []),
     "draws of other weights": _moved_draw,
     "draws of fewer symbols": _put("draws", "pieces", value=lambda pieces: pieces[:-1]),
+    "draws of a piece of three": _put("draws", "pieces", 0, 0, value=lambda piece: [*piece, 0]),
     "draws that do not ascend": _put("draws", "pieces", 0, value=[[0, 0], [0, 0]]),
     "satisfied as 1": _put("audit", "is_satisfied", value=1),
     "not satisfied": _put("audit", "is_satisfied", value=False),
 }
 OF_BELIEFS = {
+    "thirds of an output": _over(3),
     "factor below 1": _put("criterion", "factor", value=0.5),
     "factor 0": _put("criterion", "factor", value=0),
     "factor just above 1": _put("criterion", "factor", value=1.0000000000000002),
     "share true": _put("criterion", "share", value=True),
     "half the share": _put("criterion", "share", value=0.5),
+    "no share": _put("criterion", "share", value=0),
+    "share of the least": _put("criterion", "share", value=5e-324),
+    "share infinite": _put("criterion", "share", value="inf"),
+    "share below 0": _put("criterion", "share", value=-1e-300),
+    "share as text": _put("criterion", "share", value="1.0"),
+    "share of nothing": _put("criterion", "share", value=None),
+    "share in a list": _put("criterion", "share", value=[1.0]),
+    "share no number": _put("criterion", "share", value=float("nan")),
+    "share beyond floats": _put("criterion", "share", value=10**400),
+    "share left out": _put(
+        "criterion", value=lambda saved: {k: v for k, v in saved.items() if k != "share"}
+    ),
     "no belief": _put("criterion", "beliefs", value=lambda _: []),
     "belief above 1": _put("criterion", "beliefs", 0, "at_most", value=1.5),
     "belief true": _put("criterion", "beliefs", 0, "at_most", value=True),
     "belief twice": _put("criterion", "beliefs", value=lambda beliefs: beliefs * 2),
     "belief of nobody": _put("criterion", "beliefs", 0, "value", value="nobody"),
+}
+
+
+OF_MEANS = {
+    "alpha just below 1": _put("criterion", "alpha", value=0.9999999999999999),
+    "alpha 0": _put("criterion", "alpha", value=0),
+    "alpha below 0": _put("criterion", "alpha", value=-2.5),
+    "alpha true": _put("criterion", "alpha", value=True),
+    "alpha as text": _put("criterion", "alpha", value="2.5"),
+    "alpha of nothing": _put("criterion", "alpha", value=None),
+    "alpha no number": _put("criterion", "alpha", value=float("nan")),
+    "alpha beyond floats": _put("criterion", "alpha", value=10**400),
+    "alpha infinite": _put("criterion", "alpha", value="inf"),
+    "alpha as infinity": _put("criterion", "alpha", value=float("inf")),
+    "alpha above": _put("criterion", "alpha", value=2.7),
+    "alpha far above": _put("criterion", "alpha", value=1e308),
+    "alpha and a share": _put("criterion", "share", value=1.0),
+    "a budget below": _put("criterion", "lower", value=0.39),
+    "a budget of 0": _put("criterion", "upper", value=0.0),
+    "a budget no number": _put("criterion", "upper", value=float("nan")),
 }
 
 
@@ -193,7 +241,8 @@ OF_TEXTS = {
 def texts():
     """Return the texts of the files by the name of the change."""
     found = {}
-    for make, changes in ((release, CHANGES | OF_NAMED), (believed, OF_BELIEFS)):
+    made = (release, CHANGES | OF_NAMED), (believed, OF_BELIEFS), (meant, OF_MEANS)
+    for make, changes in made:
         true = make()
         for name, change in changes.items():
             saved = copy.deepcopy(true)
