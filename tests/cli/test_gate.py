@@ -13,6 +13,7 @@ import lowlift as ll
 from lowlift import schemas
 from lowlift._cli.bound_options import Budgets
 from lowlift._cli.config import read_config
+from lowlift._cli.gate import _belongs
 from lowlift._explanations import page
 from lowlift._ledger import Ledger
 from people import COUNTS, sha256, write_people
@@ -197,7 +198,7 @@ def test_gate_refuses_kept_columns_that_the_bound_does_not_cover(lowlift, folder
     assert lowlift(*asked, *kept, "-o", "safe.csv").code == 0
     ran = lowlift("gate")
     assert ran.code == 1
-    assert "columns were published beside them that the bound does not cover" in ran.out
+    assert "columns were published beside them that the limit does not cover" in ran.out
     configure(folder, more='keep = "pid"\naccept_uncovered = true')
     assert lowlift("gate").code == 0
 
@@ -233,9 +234,48 @@ def test_gate_looks_at_the_tables_of_changed_files_only(lowlift, folder):
     configure(folder, more=other)
     assert lowlift("gate").code == 1
     assert lowlift("gate", "people.csv").code == 0
+    (folder / "README.md").touch()
     assert lowlift("gate", "README.md").out == "No table of the file is concerned.\n"
     assert lowlift("gate", "others.csv").code == 1
+    assert "is neither" in lowlift("gate", "nowhere.csv").err
     assert lowlift("gate", "lowlift.toml").code == 1
+
+
+SPARK = """
+[tables.a]
+table = "{table}"
+engine = "spark"
+sensitive = "ill"
+released = "age"
+at_most = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "is_pattern"),
+    [("people.parquet", False), ("file://{}/people.parquet", False), ("*.parquet", True)],
+)
+def test_a_file_in_a_folder_that_spark_reads_belongs_to_its_table(
+    folder, monkeypatch, table, is_pattern
+):
+    monkeypatch.chdir(folder)
+    (folder / "people.parquet").mkdir()
+    (folder / "lowlift.toml").write_text(SPARK.format(table=table.format(folder)))
+    (job,) = read_config(folder / "lowlift.toml")
+    for name in ("people.parquet/part-0.parquet", "people.parquet", "."):
+        assert _belongs(job, {(folder / name).resolve()})
+    assert _belongs(job, {folder / "others.parquet"}) == is_pattern
+
+
+def test_gate_looks_at_a_changed_file_of_a_published_folder(lowlift, folder):
+    configure(folder, **{'"safe.csv"': '"safe.parquet"'})
+    (folder / "safe.parquet").mkdir()
+    for name in ("safe.parquet/part-0.parquet", "others.parquet"):
+        (folder / name).touch()
+    found = lowlift("gate", "safe.parquet/part-0.parquet")
+    assert found.code == 2
+    assert "must have its receipt beside it" in found.out
+    assert lowlift("gate", "others.parquet").out == "No table of the file is concerned.\n"
 
 
 def test_a_database_is_compared_by_its_counts(lowlift, folder):
@@ -249,6 +289,15 @@ def test_a_database_is_compared_by_its_counts(lowlift, folder):
     with duckdb.connect(folder / "w.duckdb") as connection:
         connection.execute("INSERT INTO t SELECT * FROM t LIMIT 7")
     assert "the table changed since safe.csv" in lowlift("publish").out
+
+
+def test_gate_knows_rows_published_from_cells(lowlift, folder):
+    configure(folder, more="cells = 4")
+    assert lowlift("publish").code == 0
+    ran = lowlift("gate")
+    assert (ran.code, ran.err) == (0, "")
+    configure(folder, more='bins = { ward = "each" }')
+    assert "it has other bins of 'ward'" in lowlift("gate").out
 
 
 def test_bins_cells_and_weights_are_those_of_the_command_line(folder):

@@ -57,7 +57,7 @@ def places(tmp_path):
     binaries = runner / "lowlift" / "bin"
     binaries.mkdir(parents=True)
     checked.mkdir()
-    for name, words in (("python", ""), ("lowlift", " -m lowlift")):
+    for name, words in (("python", ""), ("lowlift", " -P -m lowlift")):
         path = binaries / name
         path.write_text(f'#!/bin/sh\nexec {sys.executable}{words} "$@"\n')
         path.chmod(0o755)
@@ -86,6 +86,19 @@ def test_bad_input_is_told_and_its_name_is_not_run(places):
     assert not (checked / "made").exists()
 
 
+def test_no_code_of_the_checked_repository_is_run(places):
+    runner, checked = places
+    (checked / "lowlift.toml").write_text(CONFIG.format(factor=1.5))
+    for name in ("json", "lowlift", "typer"):
+        (checked / f"{name}.py").write_text(f"open({str(checked / 'ran')!r}, 'a').write('{name} ')")
+    done, outputs, summary = run(GATE, runner, checked)
+    assert not (checked / "ran").exists(), (checked / "ran").read_text()
+    assert (done.returncode, outputs["is-ok"]) == (1, "false"), done.stderr
+    assert "- **wards**: breaks." in summary
+    calls = [re.findall(r'python3?"? (\S+)', step["run"]) for step in (INSTALL, GATE)]
+    assert calls == [["-I", "-I"], ["-I"]]
+
+
 def test_inputs_reach_the_shell_by_the_environment_only():
     for step in (INSTALL, GATE):
         assert "${{" not in step["run"]
@@ -100,6 +113,8 @@ def test_the_first_step_installs_what_the_second_runs(tmp_path, monkeypatch):
     runner, checked = tmp_path / "runner", tmp_path / "checked"
     runner.mkdir()
     checked.mkdir()
+    for name in ("venv", "pip", "json"):
+        (checked / f"{name}.py").write_text("raise SystemExit('the checked repository runs')")
     monkeypatch.setenv("PIP_NO_COMPILE", "0")  # pip's way to say: install no bytecode
     done, *_ = run(INSTALL, runner, checked, extras="sklearn")
     assert done.returncode == 0, done.stdout + done.stderr

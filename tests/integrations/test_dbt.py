@@ -107,7 +107,7 @@ class Case(NamedTuple):
 
 
 MISSING, OUTPUT, BOUND = "rows are missing", "rows have an output", "lifts are beyond the bound"
-SUBKEY = "a subkey must be 40 hexadecimal digits; got "
+SUBKEY = "a subkey must be 40 digits of 0-9 and a-f, in lower case; got "
 CASES = [
     Case("values"),
     Case("values", "DELETE FROM model WHERE rowid < 3", MISSING, -3),

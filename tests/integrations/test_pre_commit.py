@@ -1,6 +1,7 @@
 """The hooks of .pre-commit-hooks.yaml, run by pre-commit itself on a repository of its own."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lowlift.tables.sources import _DATABASES, _SUFFIXES, file_format
 from people import write_people
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,6 +79,17 @@ def test_a_commit_of_a_table_that_breaks_its_bound_is_refused(repository):
     run("git", "add", "-A", cwd=repository)
     found = run(sys.executable, "-m", "pre_commit", "run", cwd=repository, check=False)
     assert (found.returncode, "Skipped" in found.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("suffix", [*_SUFFIXES, *_DATABASES, ".csv.gz", ".tsv.gz"])
+def test_hooks_look_at_every_name_that_a_table_can_have(suffix):
+    """In any case: a table of such a name is read, and its commit must be looked at."""
+    looked_at = re.compile(HOOKS[0]["files"])
+    for name in (f"people{suffix}", f"data/PEOPLE{suffix.upper()}"):
+        assert suffix in _DATABASES or file_format(name)
+        assert looked_at.search(name)
+    assert looked_at.search("lowlift.toml")
+    assert not looked_at.search("README.md")
 
 
 def test_both_hooks_run_the_same_command_on_the_same_files():

@@ -1,8 +1,9 @@
 """``lowlift gate`` and ``lowlift publish``: the tables of lowlift.toml, checked and published."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,10 @@ import typer
 from lowlift._cli import output
 from lowlift._cli.config import NAME, Job, read_config
 from lowlift._cli.exits import failure_of
+from lowlift._cli.gate_checks import Answer, gated
 from lowlift.errors import InvalidInput, LowliftError
 
 if TYPE_CHECKING:
-    from lowlift._audit import Audit
     from lowlift.workflow import Recording
 
 Config = Annotated[
@@ -22,54 +23,40 @@ Config = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What became of one table.
-
-    Parameters
-    ----------
-    state
-        A word for it: "holds", "breaks", "published", "already published", "not published",
-        "refused" or "error".
-    detail
-        A sentence for people.
-    exit_code
-        What it makes of the command's.
-    data
-        What is printed with ``--json``.
-    """
-
-    state: str
-    detail: str
-    exit_code: int
-    data: dict[str, Any]
-
-
 def gate(
-    files: Annotated[
-        list[Path] | None,
+    only: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[FILE...]",
-            help="Only tables that these files belong to, as pre-commit names them. Default: all.",
+            metavar="[TABLE|FILE...]",
+            help="Only tables of these names, or that these files belong to, as pre-commit names "
+            "them. Default: all.",
         ),
     ] = None,
     config: Config = Path(NAME),
 ) -> None:
     """Check that nothing leaves which breaks its bound: every table that lowlift.toml names.
 
-    A table without out leaves as it is: it is audited. One with out leaves as what was published
-    there: release and table are verified, and must keep the bound of the file. Exit code 0: all
-    bounds hold; 1: one does not; 2: a table or the file is bad input.
+    A table without out leaves as it is: it is audited, by itself. One with out leaves as what was
+    published there: release and table are verified, and must keep the bound of the file and be made
+    of its table, columns and bins. Exit code 0: all bounds hold; 1: one does not; 2: a table, an
+    argument or the file is bad input.
     """
-    changed = None if not files else {path.resolve() for path in files}
     config = config.resolve()
+    places = {text: Path(text).resolve() for text in only or ()}
     with _jobs(config) as jobs:
-        is_every = changed is None or config in changed
-        answers = {
-            job.name: _answered(job, _gated)
-            for job in jobs
-            if is_every or _belongs(job, changed or set())
-        }
+        names = {job.name for job in jobs}
+        for text, place in places.items():
+            if text not in names and not place.exists():
+                raise InvalidInput(
+                    f"gate takes tables of {config.name} and files; {text!r} is neither. The "
+                    f"tables are: {', '.join(job.name for job in jobs)}."
+                )
+        changed = set(places.values())
+        is_every = not places or config in changed
+        chosen = [job for job in jobs if is_every or job.name in places or _belongs(job, changed)]
+        answers = {job.name: _answered(job, gated) for job in chosen}
+        for job in chosen:
+            answers[job.name].warn(_alone(job, jobs))
     _show(answers, "The bound of every table holds.", "No table of the file is concerned.")
 
 
@@ -109,8 +96,11 @@ def _jobs(config: Path) -> Iterator[list[Job]]:
 
 
 def _belongs(job: Job, changed: set[Path]) -> bool:
-    """Tell whether a file is the table, or what was published of it."""
-    from lowlift.tables.sources import DatabaseFile, Files, parse_source
+    """Tell whether a file is the table or what was published of it, or in a folder that is one.
+
+    A folder that was named stands for all that is in it.
+    """
+    from lowlift.tables.sources import DatabaseFile, Files, SparkTable, parse_source
     from lowlift.workflow.sanitizing import files_beside
 
     try:
@@ -119,9 +109,32 @@ def _belongs(job: Job, changed: set[Path]) -> bool:
         return True  # the check says what is wrong with it
     own = list(source.paths) if isinstance(source, Files) else []
     own += [source.path] if isinstance(source, DatabaseFile) else []
+    if isinstance(source, SparkTable) and source.format != "table":
+        if any(sign in source.name for sign in "*?[{"):
+            return True  # a pattern, which Spark reads in its own way
+        own.append(Path(re.sub("^file:(//)?", "", source.name)))
     if job.out is not None:
         own += [Path(job.out.partition("?")[0]), *files_beside(job.out).values()]
-    return not changed.isdisjoint(path.resolve() for path in own)
+    places = {path.resolve() for path in own}
+    return any(not changed.isdisjoint((path, *path.parents)) for path in places) or any(
+        not places.isdisjoint(path.parents) for path in changed
+    )
+
+
+def _alone(job: Job, jobs: list[Job]) -> list[str]:
+    """Warn where a table leaves as it is and another is said to be of the same people."""
+    if job.out is not None:
+        return []
+    people = job.given.get("people")
+    others = [each.name for each in jobs if people and each.given.get("people") == people]
+    if len(others) < 2:
+        return []
+    listed = ", ".join(repr(name) for name in others if name != job.name)
+    line = (
+        f"this table leaves as it is, so it is judged alone, not together with {listed} of the "
+        "same people. The ledger judges tables together that have an out."
+    )
+    return [line]
 
 
 def _answered(job: Job, work: Callable[[Job], Answer]) -> Answer:
@@ -134,106 +147,6 @@ def _answered(job: Job, work: Callable[[Job], Answer]) -> Answer:
         state = refused if failure.exit_code == 1 else "error"
         line = " ".join(filter(None, (failure.message, failure.advice)))
         return Answer(state, line, failure.exit_code, {"error": vars(failure)})
-
-
-def _gated(job: Job) -> Answer:
-    """Audit a table as it is, or verify what was published of it."""
-    from lowlift._cli import json_data
-    from lowlift.workflow import audit_table
-
-    if job.out is not None:
-        return _verified(job, job.out)
-    found = audit_table(job.source, job.as_it_is, job.criterion, engine=job.engine)
-    data = json_data.table_audit_data(found)
-    detail = data["verdict"]
-    alone = [name for name, part in found.columns if not part.is_satisfied]
-    if found.audit.is_satisfied and alone:
-        detail = f"{found.audit.criterion} DOES NOT HOLD for {', '.join(alone)} alone."
-    code = 0 if found.is_satisfied else 1
-    return Answer("holds" if found.is_satisfied else "breaks", detail, code, data)
-
-
-def _verified(job: Job, out: str) -> Answer:
-    """Verify what was published, and audit it by the bound of the file."""
-    from lowlift._cli import json_data
-    from lowlift.workflow import verify
-    from lowlift.workflow.sanitizing import files_beside
-
-    files = files_beside(out)
-    engine = job.engine if job.engine == "spark" else None
-    if not files["receipt"].exists():
-        if _is_there(out, engine):
-            raise InvalidInput(
-                f"what lies at {out} must have its receipt beside it; it has none, so it was not "
-                "published by lowlift, or not in full. Remove it, or publish it (lowlift publish)."
-            )
-        detail = f"{out} is not published yet: lowlift publish."
-        return Answer("not published", detail, 0, {"is_satisfied": None})
-    found = verify(str(files["release"]), published=out, engine=engine)
-    judged = _judged(job, files)
-    failed = [f"{check.name} ({check.detail})" for check in found.checks if not check.is_ok]
-    failed += _uncovered(job, files)
-    is_kept = not failed and all(part.is_satisfied for part in judged)
-    worst = next((part for part in judged if not part.is_satisfied), judged[0])
-    detail = f"NOT verified: {'; '.join(failed)}." if failed else json_data.verdict(worst)
-    data = json_data.audit_data(worst) | json_data.verification_data(found)
-    data |= {"is_satisfied": is_kept, "files": {name: str(path) for name, path in files.items()}}
-    return Answer("holds" if is_kept else "breaks", detail, 0 if is_kept else 1, data)
-
-
-def _is_there(out: str, engine: str | None) -> bool:
-    """Tell whether there is a table at a target, by whomever it was written."""
-    from lowlift.workflow.checking import open_published
-
-    if "://" not in out and "?table=" not in out and engine is None:
-        return Path(out).exists()
-    try:
-        with open_published(out, engine):
-            return True
-    except InvalidInput:
-        return False
-
-
-def _uncovered(job: Job, files: dict[str, Path]) -> list[str]:
-    """Return why the bound does not cover all that was published, unless the file accepts it."""
-    from lowlift.workflow import read_receipt
-
-    said = read_receipt(files["receipt"])
-    is_accepted = job.draws.accept_uncovered and not said.draws.startswith("seeded")
-    return [said.uncovered] if said.uncovered and not is_accepted else []
-
-
-def _judged(job: Job, files: dict[str, Path]) -> "list[Audit]":
-    """Return the audits of what was published by the bound of the file: of S, and of each column.
-
-    Raises
-    ------
-    InvalidInput
-        When other columns were protected, or when columns were kept beside Y, whose audit was for
-        another bound.
-    """
-    from lowlift._audit import audit
-    from lowlift._release import Release
-    from lowlift.criteria import criterion_on
-    from lowlift.encodings import published
-    from lowlift.workflow import read_receipt
-    from lowlift.workflow.columns import per_column
-
-    encoded = published(Release.from_json(files["release"]))
-    release, sensitive = encoded.release, encoded.origin.sensitive
-    if {column.name for column in sensitive} != set(job.sensitive):
-        raise InvalidInput(
-            f"{job.out} must protect the sensitive columns of the file; it protects others. "
-            "Publish it again, under another out."
-        )
-    criterion = criterion_on(job.criterion, release.joint)
-    if read_receipt(files["receipt"]).kept and repr(criterion) != repr(release.criterion):
-        raise InvalidInput(
-            f"{job.out} was published with kept columns by {release.criterion}; whether it keeps "
-            "another bound cannot be told. Publish it again, under another out."
-        )
-    parts = per_column(release.joint, release.channel, criterion, sensitive)
-    return [audit(release.joint, release.channel, criterion), *dict(parts).values()]
 
 
 def _published(job: Job) -> Answer:
@@ -252,6 +165,8 @@ def _published(job: Job) -> Answer:
         detail = f"already published: {out} is there, verified ({standing.entry.at[:10]})."
         data = json_data.verification_data(standing.verification)
         return Answer("already published", detail, 0, data | {"publication": standing.entry.id})
+    if standing.entry is None and not standing.is_unfinished:
+        _refuse_unknown(out)
     before = job.given.get("continue")
     options = job.draws.options(standing.is_unfinished, recording=recording)
     with searching() as design_progress, drawing() as apply_progress:
@@ -274,6 +189,22 @@ def _published(job: Job) -> Answer:
     verdict = data["design"]["published"]["verdict"]
     detail = f"published {made.receipt.rows_out:,} rows to {out}. {verdict}"
     return Answer("published", detail, 0, data)
+
+
+def _refuse_unknown(out: str) -> None:
+    """Refuse files of a publication that the ledger does not have."""
+    from lowlift.workflow.sanitizing import files_beside
+
+    places = [Path(out.partition("?")[0]), *files_beside(out).values()]
+    there = [path.name for path in places if path.exists()]
+    is_database = "://" in out or "?table=" in out
+    if not there or (is_database and len(there) == 1):
+        return
+    raise InvalidInput(
+        f"the ledger does not know what lies at {out}: {', '.join(there)}. If it was handed out, "
+        "put back the ledger that knows it, or name that with ledger; a second publication would "
+        "not be judged together with it. If it never was, remove these files and publish again."
+    )
 
 
 def _recording(job: Job) -> "Recording":
