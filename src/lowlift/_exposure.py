@@ -8,16 +8,21 @@ import numpy as np
 
 from lowlift._channel import Channel
 from lowlift._joint import Joint
+from lowlift._wording import capital, counted
 from lowlift.encodings import Encoded, is_deterministic
 
 #: Counts below this are called exposed.
 FEW = 5
+#: Steps to which a codebook may be rounded, the finest first.
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 #: Said of a channel whose weights were fitted to P(s, x).
 _FITTED = (
-    "the channel draws by weights that were fitted to how the sensitive values go with the "
-    "released ones: whoever studies it can estimate that. The bound is against a "
-    "reader who knows that already; if it must stay confidential, use a merging mechanism."
+    "the codebook tells by which chances values are drawn, and these were made from how the "
+    "protected values go with the published ones: whoever studies it can estimate that. The limit "
+    "is kept all the same: it is worked out for readers who know that. If it must stay "
+    "confidential, keep the codebook back, or publish merged values only."
 )
+_OR = "merge rare values before the design, or keep the codebook back."
 
 
 def ends_of(value: Fraction, step: Fraction) -> tuple[Fraction, Fraction]:
@@ -38,29 +43,53 @@ def exposed(
     rare = rare_in(joint)
     if not rare:
         return fitted
-    few = f"{len(rare)} of {joint.n_x} values {'occurs' if len(rare) == 1 else 'occur'}"
+    what = _what(encoded)
+    few = f"{counted(len(rare), what)} {'occurs' if len(rare) == 1 else 'occur'}"
+    advice = _advice(encoded, step, masses, rare)
     if step is None:
-        text = (
-            f"exact probabilities expose counts below {FEW}: {few} so rarely, and P(x|y) "
-            "with the number of published rows tells their counts. Round outward (round_to=0.01; "
-            "--round-to 0.01 on the command line), merge rare values before the design, or do not "
-            "publish the codebook."
-        )
+        text = f"the codebook's exact numbers reveal that {few} fewer than {FEW} times. {advice}"
         return (*fitted, text)
     found = []
-    pinned = rare & _pinned(encoded.channel, step, masses)
+    pinned = _pinned(encoded.channel, step, masses, rare)
     if pinned:
         found.append(
-            f"intervals of width {float(step):g} still expose counts below {FEW}: those of "
-            f"{len(pinned)} of {joint.n_x} values, whose outputs have few rows. Use a larger "
-            "round_to (--round-to), or merge rare values before the design."
+            f"intervals of width {float(step):g} still reveal how often "
+            f"{counted(len(pinned), what)} {'occurs' if len(pinned) == 1 else 'occur'}: fewer "
+            f"than {FEW} times. {advice}"
         )
-    if encoded.name != "values" and not is_deterministic(encoded.channel):
+    if _has_exact_chances(encoded):
         found.append(
-            f"the weights of a channel that draws are exact and made from the table: {few} "
-            f"fewer than {FEW} times, and the weights may tell their counts."
+            f"the codebook's chances of drawing are exact and made from the table: {few} "
+            f"fewer than {FEW} times, and these chances may tell how often. {capital(_OR)}"
         )
     return (*fitted, *found)
+
+
+def _what(encoded: Encoded) -> str:
+    """Return what a symbol of X is: a value of a column, or a combination of several."""
+    origin = encoded.release.origin
+    return "value" if origin is None or len(origin.schema.released) == 1 else "combination"
+
+
+def _has_exact_chances(encoded: Encoded) -> bool:
+    """Return whether a codebook, however it is rounded, has the exact weights of draws."""
+    return encoded.name != "values" and not is_deterministic(encoded.channel)
+
+
+def _advice(
+    encoded: Encoded,
+    step: Fraction | None,
+    masses: Sequence[Sequence[int]],
+    rare: set[int],
+) -> str:
+    """Return what hides the counts of rare symbols; of rounding only a step that does."""
+    steps = () if _has_exact_chances(encoded) else STEPS
+    coarser = (each for each in steps if step is None or Fraction(repr(each)) > step)
+    for each in coarser:
+        if not _pinned(encoded.channel, Fraction(repr(each)), masses, rare):
+            rounded = f"(--round-to {each:g}; in Python round_to={each:g})"
+            return f"Round them to multiples of {each:g} {rounded}, {_OR}"
+    return capital(_OR)
 
 
 def rare_in(joint: Joint) -> set[int]:
@@ -81,8 +110,10 @@ def is_by_blocks(channel: Channel) -> bool:
     return True
 
 
-def _pinned(channel: Channel, step: Fraction, masses: Sequence[Sequence[int]]) -> set[int]:
-    """Return the symbols for which one count only fits the interval and the output's rows.
+def _pinned(
+    channel: Channel, step: Fraction, masses: Sequence[Sequence[int]], rare: set[int]
+) -> set[int]:
+    """Return the rare symbols for which one count only fits the interval and the output's rows.
 
     ``n(x) P(y|x) = P(x|y) n(y)``, and n(y) is seen in the released table.
     """
@@ -90,6 +121,8 @@ def _pinned(channel: Channel, step: Fraction, masses: Sequence[Sequence[int]]) -
     for y, parts in enumerate(masses):
         whole = sum(parts)
         for x, w, part in zip(*channel.atom(y), parts, strict=True):
+            if x not in rare:
+                continue
             low, high = (end * whole / w for end in ends_of(Fraction(part, whole), step))
             if math.floor(high) <= math.ceil(low):
                 found.add(x)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from lowlift._rounding import at_least, at_most, ceiling, expm1_at_most, floor
+from lowlift._rounding import at_least, at_most, ceiling, expm1_at_most, floor, part_at_least
 from lowlift._wording import joined, shown
 from lowlift.criteria import (
     LDP,
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from lowlift._certificates import Certificate
 
 
+#: A larger budget of an average is said as so many times, and not in percent.
+_MOST_PERCENT = 2.3
+#: How a factor is said beside beliefs; codebooks hold the second, which must not change.
+_SIDES = "no sensitive value is more than {} times as likely as it was, nor less than {} as likely"
+_STORED_SIDES = "no sensitive value is more than {0} or less than 1/{0} times as likely as it was"
 #: How the advice on a search that was stopped begins.
 MORE_TIME = "More time may keep more:"
 
@@ -158,10 +163,10 @@ times as likely as it was'
     if isinstance(criterion, Population):
         return f"{promise_of(criterion.criterion, say)}, {for_whom(criterion)}"
     ends = ends_of(criterion)
-    if math.isinf(criterion.lower) and math.isinf(criterion.upper):
+    if is_empty(criterion) or (math.isinf(criterion.lower) and math.isinf(criterion.upper)):
         return "nothing is bounded"
     if isinstance(criterion, AtMost):
-        return f"after seeing a published value, {_beliefs(criterion)}"
+        return f"after seeing a published value, {_beliefs(criterion, _SIDES)}"
     if isinstance(criterion, EveryPrior):
         return f"{say(ends)}, for {_readers(criterion)}"
     return say(ends) if _factors(ends) else _on_average(criterion)
@@ -215,23 +220,35 @@ def is_empty(criterion: Criterion) -> bool:
 
 
 def _on_average(criterion: Criterion) -> str:
-    lower, upper = criterion.lower, criterion.upper
-    share = closeness(criterion)
-    if isinstance(criterion, L1Lift | Chi2Lift | TCloseness) and share < 1:
+    """Return what a bound on an average promises; a side that bounds nothing is left out."""
+    seen, upper, lower = "seeing a published value", criterion.upper, criterion.lower
+    if isinstance(criterion, AlphaLift):
+        more = f"more than {at_most(upper)} times as likely as they were"
+        less = f"less than {part_at_least(lower)} as likely"
+        if math.isinf(upper):
+            more, less = f"{less} as they were", ""
+        words = f"{more}, and no {less}" if less and math.isfinite(lower) else more
+        return f"{seen} makes the sensitive values, on average, no {words}"
+    if (share := closeness(criterion)) < 1:
         moved = f"{math.ceil(share * (1 + 1e-12) * 1000) / 10:g}%"
         if isinstance(criterion, TCloseness):
             moved = f"{_decimal(criterion.t, 100)}%"
-        words = f"moves at most {moved} of the belief in some sensitive values to others"
-        return f"seeing a published value {words}"
-    if isinstance(criterion, AlphaLift):
-        sides = []
-        if math.isfinite(upper):
-            sides.append(f"more than {at_most(upper)} times as likely")
-        if math.isfinite(lower):
-            sides.append(f"less than 1/{at_most(lower)} times as likely")
-        words = " and no ".join(sides)
-        return f"seeing a published value makes the sensitive values, on average, no {words}"
-    return "what a published value tells stays within the bound that was asked for"
+        return f"{seen} moves at most {moved} of the belief in some sensitive values to others"
+    mean = "as a root mean square" if isinstance(criterion, Chi2Lift) else "on average"
+    mean, seen = f"{mean} over the sensitive values", f"{seen} may differ"
+    below = f"from the chance after by at most {_share(lower)} the chance after"
+    if not isinstance(criterion, Chi2Lift) or math.isinf(upper):
+        return f"{mean}, the chance before {seen} {below}"
+    above = f"from the chance before by at most {_share(upper)} the chance before"
+    also = f", and the chance before {below}" if math.isfinite(lower) else ""
+    return f"{mean}, the chance after {seen} {above}{also}"
+
+
+def _share(power: float) -> str:
+    """Return e**power - 1, rounded up: a share of what follows, or how many times that."""
+    if power > _MOST_PERCENT:
+        return f"{expm1_at_most(power)} times"
+    return f"{_decimal(float(expm1_at_most(power)), 100)}% of"
 
 
 def promise_in_full(criterion: Criterion, holds: bool) -> str:
@@ -286,7 +303,7 @@ def _promise(criterion: Criterion) -> str:
     if isinstance(criterion, Population):
         return f"{_promise(criterion.criterion)} This holds {for_whom(criterion)}."
     if isinstance(criterion, AtMost):
-        return f"After seeing a published value, {_beliefs(criterion)}."
+        return f"After seeing a published value, {_beliefs(criterion, _STORED_SIDES)}."
     if isinstance(criterion, TCloseness):
         return (
             "For every published value y, half the sum over s of |P(s|y) - P(s)| is at most "
@@ -325,18 +342,15 @@ def _promise_in_lifts(criterion: Criterion) -> str:
     return _single_lifts(ends_of(criterion))
 
 
-def _beliefs(criterion: AtMost) -> str:
-    """Return how likely values are at most after seeing an output."""
+def _beliefs(criterion: AtMost, sides: str) -> str:
+    """Return how likely values are at most after seeing an output; `sides` says the factor."""
     values = criterion.parameters()["beliefs"].items()
     words = [
         f"{shown(label)!r} is at most {_decimal(bound, 100)}% likely" for label, bound in values
     ]
     if math.isfinite(criterion.factor):
         factor = _decimal(criterion.factor, 1)
-        words.append(
-            f"no sensitive value is more than {factor} or less than 1/{factor} times as likely as "
-            "it was"
-        )
+        words.append(sides.format(factor, part_at_least(criterion.lower)))
     return joined(words)
 
 
@@ -379,8 +393,6 @@ EMPTY = "Nothing is bounded"
 
 def verdict_word(criterion: Criterion, is_certified: bool, holds: bool) -> str:
     """Return the verdict in a few words."""
-    if not is_certified:
-        return UNPROVEN
-    if not holds:
-        return FAILS
-    return EMPTY if is_empty(criterion) else HOLDS
+    if is_certified and holds:
+        return EMPTY if is_empty(criterion) else HOLDS
+    return FAILS if is_certified else UNPROVEN

@@ -13,6 +13,16 @@ from lowlift._exact import exp_of
 _MOST = 700.0
 #: The precision of powers of e; e**-700 has 1,010 zeros behind the point.
 _BITS = 1280
+#: What is left of a belief at a factor below, in words.
+PARTS = {
+    "1.25": "four fifths",
+    "1.5": "two thirds",
+    "2": "half",
+    "3": "a third",
+    "4": "a quarter",
+    "5": "a fifth",
+    "10": "a tenth",
+}
 
 
 def float_below(value: Fraction) -> float:
@@ -68,6 +78,18 @@ def at_least(power: float, digits: int = 3) -> str:
     '0.606'
     """
     return _power(power, 0, ROUND_FLOOR, digits)
+
+
+def part_at_least(budget: float) -> str:
+    """Return e**-budget in words, or rounded down.
+
+    Examples
+    --------
+    >>> import math
+    >>> part_at_least(math.log(2)), part_at_least(0.605)
+    ('half', '0.546 times')
+    """
+    return PARTS.get(at_most(budget)) or f"{at_least(-budget)} times"
 
 
 def expm1_at_most(power: float, digits: int = 3) -> str:

@@ -33,6 +33,23 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
+def told_apart(texts: Sequence[str], most: int) -> list[str]:
+    """Return `shortened` texts; without their middles where they would be the same otherwise.
+
+    Examples
+    --------
+    >>> told_apart(["bronchitis", "flu"], 8), told_apart(["hepatitis A", "hepatitis B"], 8)
+    (['bronchi…', 'flu'], ['hepa…s A', 'hepa…s B'])
+    """
+    found = [shortened(text, most) for text in texts]
+    if len(set(found)) == len(set(texts)):
+        return found
+    half = most // 2
+    return [
+        text if len(text) <= most else f"{text[:half]}…{text[half + 1 - most :]}" for text in texts
+    ]
+
+
 def cell(text: str) -> str:
     """Return a label short enough for a cell: one group can name thousands of values."""
     return shortened(text, _CELL)

@@ -55,7 +55,7 @@ def text_of(html):
 
 def test_a_broken_promise_is_not_repeated_as_a_guarantee():
     report = report_of(BROKEN, points=())
-    assert report.verdict.word == "The bound does not hold"
+    assert report.verdict.word == "The limit is not kept"
     assert "No published value makes" not in report.verdict.detail
     assert "This holds for" not in text_of(page(report))
 
@@ -157,7 +157,7 @@ def test_no_green_verdict_over_what_the_guarantee_does_not_cover(published, opti
     report = report_of(release, receipt=receipt, points=())
     for verdict in (report.verdict, report.public.verdict):
         assert verdict.tone != "good"
-        assert verdict.word != "The bound holds"
+        assert verdict.word != "The limit is kept"
 
 
 def test_the_public_form_says_that_the_table_was_not_checked(published):
@@ -167,6 +167,7 @@ def test_the_public_form_says_that_the_table_was_not_checked(published):
     receipt = workflow.apply(str(folder / "x.csv"), release, str(folder / "o.csv"), accepted)
     report = report_of(release, receipt=receipt, points=())
     assert "Not checked on this table" in [limit.name for limit in report.public.limits]
+    assert "Outside the guarantee" not in [limit.name for limit in report.public.limits]
 
 
 def test_a_receipt_of_another_bound_is_refused(published):

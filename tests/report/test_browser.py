@@ -1,5 +1,7 @@
 """The page in a real browser: offline, accessible, and within the screen."""
 
+import numpy as np
+import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -24,7 +26,18 @@ def pages(tmp_path_factory):
     asked, options = Asked(("disease",), ("ward",)), Options(seed=1)
     made = sanitize(people, asked, ll.LIP(0.4), str(folder / "safe.csv"), options)
     many = ll.subset_merging(ll.Joint.random(15, 200, seed=0), ll.ALIP(1.0, 1.0))
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 12, 1500)
+    long = pd.DataFrame(
+        {
+            "a column whose name has many words": [f"a diagnosis, unspecified, {k}" for k in kind],
+            "address": [f"Llanfairpwllgwyngyllgogerychwyrndrobwll{k % 9}" for k in kind],
+            "measured": kind + rng.normal(size=1500),
+        }
+    )
+    bound = ll.LIP.at_most(2)
     reports = {
+        "long": ll.sanitize(long, sensitive=long.columns[0], criterion=bound, seed=1).report(),
         "audit": Report(raw),
         "release": report_of(ll.random_response(titanic, ll.ALIP(0.5, 0.5))),
         "sanitized": report_of(made),
@@ -36,7 +49,7 @@ def pages(tmp_path_factory):
     return {path.stem: path for path in folder.glob("*.html")}
 
 
-NAMES = ("audit", "release", "sanitized", "many", "public")
+NAMES = ("audit", "release", "sanitized", "many", "long", "public")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -98,8 +111,50 @@ def test_print_is_light_and_whole(chromium, pages):
         ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"
     )
     assert cut == 0
+    sheet.set_viewport_size({"width": 673, "height": 1000})  # of A4, without its margins
+    words = "[...document.querySelectorAll('.beliefs .to')].map(e => e.getClientRects()[0].height)"
+    assert 0 < max(sheet.evaluate(words)) < 25  # one line
     assert sheet.pdf(format="A4").startswith(b"%PDF")
     context.close()
+
+
+@pytest.mark.parametrize("width", [673, 695])  # of A4 and of letter, without their margins
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_wider_than_the_paper(chromium, pages, name, width):
+    sheet = chromium.new_page(viewport={"width": width, "height": 1000})
+    sheet.goto(pages[name].as_uri())
+    sheet.emulate_media(media="print")
+    beyond = sheet.evaluate(
+        "[...document.querySelectorAll('body *')]"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth + 1)"
+        ".map(e => e.tagName + ': ' + e.textContent.slice(0, 40))"
+    )
+    assert beyond == []
+    sheet.close()
+
+
+def test_a_command_stays_with_its_note_on_paper(chromium, pages):
+    sheet = chromium.new_page()
+    sheet.goto(pages["sanitized"].as_uri())
+    sheet.emulate_media(media="print")
+    commands = "[...document.querySelectorAll('.command:has(+ p)')]"
+    after = sheet.evaluate(f"{commands}.map(each => getComputedStyle(each).breakAfter)")
+    assert set(after) == {"avoid"}
+    sheet.close()
+
+
+def test_notes_stay_with_their_table_and_headings_with_some_lines_on_paper(chromium, pages):
+    sheet = chromium.new_page()
+    sheet.goto(pages["many"].as_uri())
+    sheet.emulate_media(media="print")
+    notes = "[...document.querySelectorAll('.scroll + .soft')]"
+    before = sheet.evaluate(f"{notes}.map(each => getComputedStyle(each).breakBefore)")
+    assert set(before) == {"avoid"}
+    lines = "[...document.querySelectorAll('#provenance + dl > div')]"
+    after = sheet.evaluate(f"{lines}.map(each => getComputedStyle(each).breakAfter)")
+    assert after[:3] == ["avoid"] * 3
+    assert set(after[3:]) == {"auto"}
+    sheet.close()
 
 
 #: The largest brightness (0 to 1) of a picture's paper, and the least of the words around it; words

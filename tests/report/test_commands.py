@@ -34,7 +34,7 @@ def test_an_audit_writes_a_report_and_keeps_its_exit_code(lowlift):
     assert "Wrote r.html (confidential)." in ran.out
     assert mode("r.html") == 0o600
     text = Path("r.html").read_text("utf-8")
-    assert "The bound does not hold" in text
+    assert "The limit is not kept" in text
     assert "Audit of ward" in text
     assert "disease in people.csv: not safe to publish" in text
 
@@ -50,7 +50,7 @@ def test_a_design_writes_both_forms(lowlift):
     assert "asthma" not in public
     assert "people.csv" not in public
     assert "disease: no value becomes more than 1.5 times as likely" in public
-    assert "The bound holds" in public
+    assert "The limit is kept" in public
 
 
 def test_sanitize_reports_on_what_was_published(lowlift):
@@ -82,9 +82,11 @@ def test_the_recipient_and_the_commands_are_on_the_page(lowlift):
     text = Path("r.html").read_text("utf-8")
     assert "<dt>Recipient</dt><dd>the institute</dd>" in text
     commands = re.findall(r'<pre class="command"[^>]*><code>(.*?)</code>', text, re.DOTALL)
-    again, check = (shlex.split(plain(one).replace("\\\n", " "))[1:] for one in commands)
+    again, check, both = (shlex.split(plain(one).replace("\\\n", " "))[1:] for one in commands)
     assert again[-2:] == ["-o", "safe.csv"]
     assert lowlift(*check).code == 0
+    assert both == ["audit", "safe.release.json", "OTHER.release.json"]
+    assert "Hand out:</strong> safe.csv, safe.codebook.json and p.html." in text
     ran = lowlift(*again, "--no-ledger", "--force")
     assert ran.code == 0, ran.err
     public = Path("p.html").read_text("utf-8")
@@ -108,12 +110,12 @@ def test_a_release_file_is_reported_on_with_its_receipt(lowlift):
     lowlift("sanitize", "people.csv", *S_X, *BOUND, "-o", "safe.csv")
     ran = lowlift("report", "safe.release.json", "--receipt", "safe.receipt.json")
     assert ran.code == 0
-    assert ran.out.startswith("The bound holds. This release keeps its promise")
+    assert ran.out.startswith("The limit is kept. This release keeps its promise")
     assert mode("report.html") == 0o600
     assert "SHA-256 of the output" in Path("report.html").read_text("utf-8")
     ran = lowlift("report", "safe.release.json", "--public", "-o", "p.html", "--json")
     found = json.loads(ran.out)
-    assert found.pop("verdict").startswith("The bound holds. This release keeps its promise")
+    assert found.pop("verdict").startswith("The limit is kept. This release keeps its promise")
     assert found == {
         "report": "p.html",
         "is_public": True,
@@ -128,8 +130,8 @@ def test_a_release_that_breaks_its_bound_exits_1(lowlift):
     ll.Release.of(joint, ll.Channel.identity(joint), ll.LIP(0.4)).to_json("broken.json")
     ran = lowlift("report", "broken.json")
     assert ran.code == 1
-    assert ran.out.startswith("The bound does not hold. This release breaks its promise")
-    assert "does not hold" in Path("report.html").read_text("utf-8")
+    assert ran.out.startswith("The limit is not kept. This release breaks its promise")
+    assert "The limit is not kept" in Path("report.html").read_text("utf-8")
 
 
 def test_files_that_exist_are_refused_before_any_work(lowlift):

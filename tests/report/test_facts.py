@@ -15,6 +15,7 @@ from lowlift.errors import BoundViolated, InvalidInput
 from lowlift.figures.lifts import arranged
 from lowlift.report import Report, page
 from lowlift.report.outputs import shares_of
+from lowlift.report.tradeoffs import side_by_side
 from lowlift.workflow import (
     Asked,
     Options,
@@ -25,6 +26,7 @@ from lowlift.workflow import (
     sanitize,
     tradeoff_of,
 )
+from lowlift.workflow.curves import Bound
 from people import ROWS, sha256, write_people
 
 TITANIC = ll.datasets.titanic()
@@ -51,16 +53,21 @@ def published(people, tmp_path_factory):
 def test_the_verdict_comes_first_and_has_numbers():
     report = report_of(ll.random_response(TITANIC, BOUND))
     assert report.holds
-    assert report.verdict.word == "The bound holds"
+    assert report.verdict.word == "The limit is kept"
     assert report.verdict.tone == "good"
-    assert "no sensitive value more than 1.65 times or less than 0.606 times" in (
-        report.verdict.sentence
+    assert report.verdict.sentence.endswith(
+        "makes no value of S more than 1.65 times as likely as it was, nor less than 0.606 times "
+        "as likely."
     )
     assert value(report.verdict.numbers, "Information kept") == "89.5%"
-    assert value(report.verdict.numbers, "Values that break the bound") == "0"
+    assert value(report.verdict.numbers, "Values that break the limit") == "0"
     assert value(report.verdict.numbers, "Best guess right") == "69.3%"
     # Rounded up, as it says "at most".
-    assert value(report.utility, "Proven upper bound") == "89.6%"
+    # The plain number is the first, as in the app.
+    assert report.utility[0].name == "Rows published as they are"
+    name = "Most information that any method could keep at this limit"
+    assert value(report.utility, name) == "89.6%"
+    assert value(report.utility, "Different values") == "14 before, 14 after"
 
 
 def test_an_audit_that_fails_says_so():
@@ -109,13 +116,13 @@ def test_floats_alone_give_no_verdict():
     for form in (report, report.public):
         assert form.verdict.word == "Not decided exactly"
         assert form.verdict.tone == "plain"
-    assert "The bound holds" not in page(report) + page(report, is_public=True)
+    assert "The limit is kept" not in page(report) + page(report, is_public=True)
 
 
 def test_a_release_that_breaks_its_bound_is_reported_as_such():
     broken = ll.Release.of(TITANIC, ll.Channel.identity(TITANIC), BOUND)
     report = report_of(broken)
-    assert report.verdict.word == "The bound does not hold"
+    assert report.verdict.word == "The limit is not kept"
     assert report.verdict.sentence.startswith("This release breaks its promise")
     assert report.public.verdict.sentence == "This release breaks its promise."
 
@@ -147,7 +154,7 @@ def test_zero_cells_are_named_and_warned_of_while_they_remain():
     after = report_of(ll.optimal_merging(TITANIC, BOUND), points=())
     name = "Values that never occur together"
     limit = next(limit for limit in raw.limits if limit.name == name)
-    assert limit.text.startswith("4 pairs of a sensitive and a released value never occur")
+    assert limit.text.startswith("4 pairs of a protected and a published value never occur")
     assert limit.is_warning
     # What the release does not do must not be read as what it does.
     assert name not in [limit.name for limit in after.limits]
@@ -156,11 +163,11 @@ def test_zero_cells_are_named_and_warned_of_while_they_remain():
 def test_a_design_has_its_table_its_intervals_and_its_reason(people):
     report = report_of(design(people, ASKED, ll.LIP(0.4)))
     assert report.title == "disease in people.csv: no value becomes more than 1.5 times as likely"
-    assert report.about == "Release of ward"
+    assert report.about == "Published columns: ward"
     assert value(report.provenance, "SHA-256 of that table") == sha256(people)
     assert value(report.provenance, "Mechanism") == "random-response"
     sample = next(limit for limit in report.limits if limit.name == "Sample or population")
-    assert f"{ROWS:,} rows" in sample.text
+    assert f"If these {ROWS:,} people are a sample" in sample.text
     audited = report_of(audit_table(people, ASKED, ll.LIP(0.4)))
     assert audited.title == (
         "disease in people.csv: not safe to publish (asked for: no value becomes more than 1.5 "
@@ -205,7 +212,7 @@ def test_the_head_says_for_whom_the_promise_is_and_who_gets_it(people):
     heads = {head.name: head.value for head in report.heads}
     assert heads["Recipient"] == "the ministry"
     assert heads["The promise is"] == (
-        "For the population that the rows are a random sample of, with confidence 0.9"
+        "For the population that the rows are a random sample of, with 90% confidence"
     )
     assert "the ministry" not in page(report, is_public=True)
 
@@ -229,7 +236,7 @@ def test_warnings_are_those_of_the_limits_and_of_the_codebook():
     release = ll.Release.of(joint, ll.Channel.from_blocks(joint, [[0, 1], [2]]), ll.MaxLift(0.0))
     texts = [one.text for one in report_of(release, points=()).warnings]
     assert any(text.startswith("As a sample") or "sample" in text for text in texts)
-    assert any("expose counts below 5" in text for text in texts)
+    assert any("reveal that 2 values occur fewer than 5 times" in text for text in texts)
 
 
 def test_beliefs_that_can_grow_most_come_first():
@@ -277,6 +284,22 @@ def test_every_criterion_has_a_curve_of_its_own_kind(criterion):
     assert all(point.split == pytest.approx(split, nan_ok=True) for point in report.points)
 
 
+def test_a_limit_by_a_factor_is_said_by_its_factor():
+    bounds = [ll.LIP.at_most(factor) for factor in (1.5, 2.0, 4.0)]
+    for made in (bounds, [ll.Population(bound) for bound in bounds]):
+        asked = [Bound(math.nan, epsilon_of(one), one) for one in made]
+        points = tradeoff_of(TITANIC, criterion=asked, mechanisms=["watchdog"])
+        table = side_by_side(points, None)
+        assert table.head[:3] == ("mechanism", "at most", "budget ε")
+        assert [row[1] for row in table.rows] == ["1.5 times", "2 times", "4 times"]
+        assert {len(row) for row in table.rows} == {len(table.head)}
+    # Of a budget with two sides no factor is both of them.
+    split = tradeoff_of(TITANIC, criterion="alip", mechanisms=["watchdog"], epsilons=[1.0])
+    table = side_by_side(split, None)
+    assert table.head[:2] == ("mechanism", "budget ε")
+    assert {len(row) for row in table.rows} == {len(table.head)}
+
+
 def test_a_curve_without_a_finite_budget_is_none():
     criterion = ll.ALIP(math.inf, math.inf)
     assert report_of(ll.subset_merging(TITANIC, criterion)).points == ()
@@ -310,7 +333,7 @@ def test_a_trade_off_has_no_verdict_and_no_public_form(people):
     report = report_of_curve(found, points)
     assert report.verdict.word == "Trade-off"
     text = page(report)
-    assert "The bound holds" not in text
+    assert "The limit is kept" not in text
     assert "allowed as it is" not in text
     with pytest.raises(InvalidInput, match="no public form"):
         page(report, is_public=True)
@@ -349,8 +372,8 @@ def test_what_follows_from_a_bound_holds_for_every_lift_that_it_allows(criterion
 
 def test_the_words_are_measured_before_and_after():
     table = report_of(ll.random_response(TITANIC, BOUND), points=()).words
-    rows = {row[0]: row[1:4] for row in table.rows}
-    assert table.head[1:4] == ("promised", "X as it is", "as published")
+    rows = {row[0]: row[2:5] for row in table.rows}
+    assert table.head[2:5] == ("promised", "X as it is", "as published")
     assert rows["Max-lift"] == ("×1.65", "×3.1", "×1.65")
     assert rows["Local differential privacy (ε)"] == ("1 nats", "∞", "0.870 nats")
     assert rows["δ-disclosure"] == ("0.5 nats", "∞", "0.500 nats")

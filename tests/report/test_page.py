@@ -69,7 +69,7 @@ def test_a_strict_policy_can_show_it(text):
 def test_the_order_is_what_one_decides_by_then_the_numbers_behind_it(text):
     assert re.findall(r'<h2 id="(\w+)"', text) == [
         *("verdict", "beliefs", "utility", "limits", "warnings", "decision"),
-        *("lifts", "words", "curve", "channel", "provenance"),
+        *("lifts", "words", "curve", "channel", "details", "provenance"),
     ]
     assert text.index("Confidential.") < text.index('id="verdict"')
     assert text.index('id="decision"') < text.index("Annex") < text.index('id="lifts"')
@@ -81,10 +81,11 @@ def test_a_table_adds_its_columns_and_the_commands(tmp_path):
         str(tmp_path / "safe.csv"),
     )
     text = page(report_of(safe, points=()))
-    assert re.findall(r'<h2 id="(\w+)"', text)[3:8] == [
-        *("limits", "reading", "warnings", "repeating", "decision")
-    ]
-    for words in ("<dt>Name</dt>", "<dt>Role</dt>", "<dt>Date</dt>", "do not hand it out"):
+    found = re.findall(r'<h2 id="(\w+)"', text)
+    assert found[3:7] == ["limits", "warnings", "decision", "reading"]
+    assert found[-2:] == ["repeating", "provenance"]
+    fields = "Name", "Role", "Date", "Purpose", "Legal basis", "Prepared by", "Review on"
+    for words in (*(f"<dt>{field}</dt>" for field in fields), "do not hand it out"):
         assert words in text
     public = page(report_of(safe, points=()), is_public=True)
     assert "Decision" not in public
@@ -175,4 +176,4 @@ def test_one_value_of_each_is_a_page_too():
     joint = ll.Joint.from_counts([[2], [3]])
     report = Report(ll.audit(joint, ll.Channel.identity(joint), ll.LIP(0.0)))
     assert report.holds
-    assert "The bound holds" in page(report)
+    assert "The limit is kept" in page(report)

@@ -102,7 +102,7 @@ def test_the_macros_leak_nothing_when_given_the_whole_report(report, source):
     )
     text = template.render(report=report)
     assert leaked(text, report, source) == []
-    assert "The bound" in text
+    assert "The limit" in text
 
 
 def plain(value):
@@ -146,7 +146,7 @@ def test_small_counts_are_warned_of():
     release = ll.Release.of(joint, ll.Channel.from_blocks(joint, [[0, 1], [2]]), ll.MaxLift(0.0))
     report = report_of(release, points=())
     assert [text.partition(":")[0] for text in report.public.warnings] == [
-        "intervals of width 0.01 still expose counts below 5"
+        "intervals of width 0.01 still reveal how often 2 values occur"
     ]
 
 
@@ -166,13 +166,15 @@ def vars_of(report):
 
 def test_readers_are_told_what_became_of_rows_and_not_what_a_publisher_can_do(report):
     text, encoded = page(report, is_public=True), report.encoded
-    assert "lowlift audit r1.json" not in text
+    assert "lowlift audit" not in text
     assert "key of the draws" not in text
     if encoded is None or not encoded.share_changed:
         return
-    share = next(number.value for number in report.public.utility if number.name == "Rows changed")
+    names = [number.name for number in report.public.utility]
+    assert names == ["Rows published as they are", "Information kept"]
     words = "is not the one in the table, and no row says which"
-    assert f"In {share} of the rows the published value" in text
+    what = {"values": "value", "codes": "code", "groups": "group"}[encoded.name]
+    assert f"In the other rows the published {what}" in text
     assert (words in text) is (encoded.name == "values")
     assert ("how likely" in text) is ("% to" in str(report.public.channel))
 

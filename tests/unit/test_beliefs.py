@@ -243,8 +243,12 @@ def test_the_promise_is_said_in_words():
     criterion = AtMost({">50K": 0.5}, 2)
     assert promise_of(criterion) == (
         "after seeing a published value, '>50K' is at most 50% likely and no sensitive value is "
-        "more than 2 or less than 1/2 times as likely as it was"
+        "more than 2 times as likely as it was, nor less than half as likely"
     )
+    # Never more than is promised: 1/1.7 is 0.588235.
+    assert promise_of(AtMost({">50K": 0.5}, 1.7)).endswith("nor less than 0.588 times as likely")
+    # Codebooks hold this text.
     assert guarantee_of(criterion).startswith(
-        "After seeing a published value, '>50K' is at most 50% likely and no sensitive"
+        "After seeing a published value, '>50K' is at most 50% likely and no sensitive value is "
+        "more than 2 or less than 1/2 times as likely as it was."
     )

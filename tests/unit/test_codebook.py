@@ -150,16 +150,18 @@ def test_own_labels_of_outputs_are_not_published(path):
 def test_it_warns_where_counts_are_exposed():
     for name in ("codes", "groups", "values"):
         (warning,) = Codebook.of(encode(MERGED, name)).warnings
-        assert "expose counts below 5: 2 of 4 values" in warning
+        assert "exact numbers reveal that 2 values occur fewer than 5 times" in warning
+        assert "Round them to multiples of 0.5 (--round-to 0.5; in Python" in warning
     # 3 of 6 rows are [.5, .51] of 6: no other whole number fits.
     (warning,) = Codebook.of(encode(MERGED, "groups"), round_to=0.01).warnings
-    assert "intervals of width 0.01 still expose counts below 5: those of 2 of 4" in warning
+    assert "intervals of width 0.01 still reveal how often 2 values occur: fewer" in warning
+    assert "Round them to multiples of 0.5 (" in warning
     assert Codebook.of(encode(MERGED, "groups"), round_to=0.5).warnings == ()
     fitted, warning = Codebook.of(encode(NOISY, "codes"), round_to=0.5).warnings
-    assert "fitted to how the sensitive values go" in fitted
-    assert "the weights of a channel that draws are exact" in warning
+    assert "made from how the protected values go" in fitted
+    assert "chances of drawing are exact" in warning
     _, warning = Codebook.of(encode(NOISY, "values")).warnings
-    assert "expose counts below 5: 2 of 4 values" in warning
+    assert "exact numbers reveal that 2 values occur fewer than 5 times" in warning
 
 
 def test_it_does_not_warn_where_nothing_is_rare_or_nothing_was_counted():
@@ -167,7 +169,7 @@ def test_it_does_not_warn_where_nothing_is_rare_or_nothing_was_counted():
     release = ll.Release.of(joint, ll.Channel.identity(joint), ll.LIP(2.0))
     assert Codebook.of(encode(release, "groups")).warnings == ()
     (fitted,) = Codebook.of(encode(FLOATS, "codes")).warnings
-    assert "fitted to how the sensitive values go" in fitted
+    assert "made from how the protected values go" in fitted
 
 
 def test_drawing_within_merged_blocks_tells_nothing_of_s():

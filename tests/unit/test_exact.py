@@ -230,3 +230,12 @@ def test_integers_are_the_floats_up_to_one_power_of_two():
 )
 def test_integers_of_extreme_floats(values, expected):
     assert integers_of(np.array(values)).tolist() == expected
+
+
+@pytest.mark.parametrize("exponent", [10**44, 10**49, 10**100, 10**300])
+def test_powers_of_huge_orders_are_decided_without_numbers_of_as_many_digits(exponent):
+    """At few bits the end of such a power is astronomic: it must not be computed."""
+    step = Fraction(1, 10**12) * Fraction(2, 2**48)
+    terms = [(1, (v := 1 + sign * step).numerator, v.denominator) for sign in (1, -1)]
+    assert not power_sum_at_most_exp(terms, 2, Fraction(exponent), Fraction(7.1054e-27))
+    assert power_sum_at_most_exp(terms, 2, Fraction(exponent), Fraction(7.1055e-27))

@@ -54,7 +54,7 @@ def test_cells_are_shapes_up_to_50_columns_and_a_picture_beyond():
 
 def test_lifts_are_written_where_there_is_room_and_zeros_are_named():
     found = texts(drawn())
-    assert {"1.00", "3.32", "0", "0.90", "0.14", "1.49", "0: ruled out", *ROWS} <= set(found)
+    assert {"1.00", "3.33", "0", "0.90", "0.13", "1.50", "0: ruled out", *ROWS} <= set(found)
     assert ZERO in drawn()
     assert "0: ruled out" not in texts(drawn(np.zeros((2, 3))))
     many = np.zeros((2, 30))
@@ -110,6 +110,17 @@ def test_bars_show_what_is_there():
     assert one.replace(">a<", f">{'a' * 22}<") == two  # one scale, whatever the labels
     with pytest.raises(InvalidInput, match="one number per label"):
         bar_chart_svg(["a"], np.array([0.5, 0.5]), title="Shares")
+
+
+def test_long_names_are_told_apart():
+    rows = [f"diabetes, without complications, type {k}" for k in (1, 2)]
+    columns = [f"a district in the north of the city, {k}" for k in range(3)]
+    found = texts(drawn(rows=rows, columns=columns))
+    for end in ("type 1", "type 2", "city, 0", "city, 1", "city, 2"):
+        assert sum(text.endswith(end) for text in found) == 1
+    assert "saved by another boat…" in texts(
+        drawn(rows=("lost", "saved by another boat, later on"))
+    )
 
 
 def test_labels_must_fit():

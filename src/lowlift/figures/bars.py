@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lowlift._arrays import Floats
-from lowlift._wording import percent, shortened
+from lowlift._wording import percent
 from lowlift.errors import InvalidInput
 from lowlift.figures.canvas import Canvas
 from lowlift.figures.palette import COLOURS, GRID
@@ -42,7 +42,7 @@ def bar_chart_svg(
             f"shares and parts must have one number per label; got shapes {values.shape} and "
             f"{first.shape} for {len(labels)} labels."
         )
-    names = [shortened(label, _LONGEST) for label in labels]
+    names = _shortened(labels)
     left = min(1.75, 0.14 + _LETTER * max(min(letters, _LONGEST), *map(len, names)))
     canvas = Canvas(width, 0.12 + _ROW * len(names))
     most = float(values.max()) if most is None else most
@@ -61,3 +61,18 @@ def bar_chart_svg(
         shown = value if value <= most else 0.0
         canvas.text(left + scale * shown + 0.06, y, percent(value), 8.5)
     return inline_svg(canvas.figure, title, salt)
+
+
+def _shortened(labels: Sequence[str]) -> list[str]:
+    """Return labels without their middles where they are long.
+
+    Examples
+    --------
+    >>> _shortened(["crew, woman, adult", "from the north of town, 1", "from the north of town, 2"])
+    ['crew, woman, adult', 'from the no…of town, 1', 'from the no…of town, 2']
+    """
+    half = _LONGEST // 2
+    return [
+        one if len(one) <= _LONGEST else f"{one[:half]}…{one[half + 1 - _LONGEST :]}"
+        for one in labels
+    ]

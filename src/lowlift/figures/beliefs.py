@@ -1,4 +1,4 @@
-"""A belief before and after as one bar from 0 to 100%: a picture of a line's height."""
+"""A belief before and after as one bar: a picture of a line's height."""
 
 from html import escape
 
@@ -9,7 +9,13 @@ _WIDTH, _HEIGHT = 100.0, 14
 
 
 def belief_svg(
-    before: float, least: float, most: float, limit: float | None = None, *, title: str
+    before: float,
+    least: float,
+    most: float,
+    limit: float | None = None,
+    *,
+    title: str,
+    top: float = 1.0,
 ) -> str:
     """Return an ``<svg>`` element: a tick before, a band after, dots at the limit.
 
@@ -23,6 +29,8 @@ def belief_svg(
         Shares between 0 and 1; a limit of None, or of 1 and more, is not drawn.
     title
         What is drawn, in words: for those who do not see it, and on hover.
+    top
+        The share at the end of the bar, which begins at 0; a limit beyond it is not drawn.
 
     Examples
     --------
@@ -31,6 +39,8 @@ def belief_svg(
     >>> 'class="beyond"' in belief_svg(0.1, 0.05, 0.2, 0.2, title="ill")
     False
     """
+    before, least, most = before / top, least / top, most / top
+    limit = None if limit is None else limit / top
     start, end = _place(least), _place(most)
     words = escape(writable(title), quote=True)
     parts = [

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lowlift._arrays import Bools, Floats
-from lowlift._rounding import at_least, at_most
-from lowlift._wording import shortened
+from lowlift._rounding import at_least, at_most, ceiling
+from lowlift._wording import told_apart
 from lowlift.errors import InvalidInput
 from lowlift.figures.canvas import Canvas
 from lowlift.figures.palette import ALARM, DIVERGING, GRID, INK, ZERO
@@ -29,6 +29,8 @@ _LETTER, _BAR_WIDTH, _BAR_ROOM, _LINE = 0.074, 0.14, 1.5, 0.145
 _STEPS = 65
 #: The colours end at this many budgets, or at a factor of 3 if that is more.
 _BUDGETS, _LEAST = 3.0, math.log(3)
+#: More than the rounding of a lift, as a part of it: 2 is not written 2.01.
+_SLACK = 1e-9
 #: Factors to write on the colour bar.
 _FACTORS = (1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, 1e5, 1e8)
 
@@ -105,8 +107,8 @@ class _Map:
         self.values, self.broken = values, broken
         self.n_s, self.n_y = len(values), len(broken)
         self.is_raster = self.n_y >= _RASTER
-        self.rows = [shortened(text, 22) for text in rows]
-        self.columns = [shortened(text, 26) for text in columns]
+        self.rows = told_apart(rows, 22)
+        self.columns = told_apart(columns, 26)
         # As if a column broke the bound: maps before and after stand in line.
         self.left = min(1.75, 0.16 + _LETTER * max(map(len, [*self.rows, "breaks it"])))
         self.cell = (width - self.left - _BAR_ROOM) / self.n_y
@@ -281,14 +283,19 @@ def _apart(heights: Sequence[float]) -> list[float]:
 
 
 def _lift(value: float) -> str:
-    """Write e**value in a few letters; what is not 0 is not written as 0.
+    """Write e**value in a few letters, away from 1 as tables do; what is not 0 is not written as 0.
 
     Examples
     --------
     >>> _lift(-math.inf), _lift(-9.0), _lift(0.1), _lift(5.0)
-    ('0', '<.01', '1.11', '148')
+    ('0', '<.01', '1.11', '149')
+    >>> _lift(math.log(2.0)), _lift(math.log(2.691)), _lift(math.log(0.509)), _lift(math.log(9.999))
+    ('2.00', '2.70', '0.50', '10')
     """
     lift = math.exp(min(value, 700.0))
-    if 0 < lift < 0.005:
+    if 0 < lift < 0.01:
         return "<.01"
-    return "0" if lift == 0 else f"{lift:.2f}" if lift < 9.995 else f"{lift:.3g}"
+    if lift < 1:
+        return "0" if lift == 0 else f"{math.floor(100 * lift * (1 + _SLACK)) / 100:.2f}"
+    hundredths = math.ceil(100 * lift * (1 - _SLACK))
+    return f"{hundredths / 100:.2f}" if hundredths < 1000 else ceiling(lift * (1 - _SLACK))

@@ -5,11 +5,13 @@ in ``templates/sections.html``, which other pages use too. `public` says what ma
 """
 
 from lowlift.figures.page import Table
+from lowlift.report.pages import page
 from lowlift.report.public import Public
-from lowlift.report.records import Limit, Number, Point, Verdict
-from lowlift.report.report import Report, page
+from lowlift.report.records import Beside, Limit, Number, Point, Verdict
+from lowlift.report.report import Report
 
 __all__ = [
+    "Beside",
     "Limit",
     "Number",
     "Point",

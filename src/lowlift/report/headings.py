@@ -3,20 +3,22 @@
 import math
 from typing import TYPE_CHECKING
 
-from lowlift._guarantees import EMPTY, FAILS, UNPROVEN, Ends, ends_of, for_whom, promise_of
+from lowlift._guarantees import EMPTY, UNPROVEN, Ends, ends_of, promise_of
 from lowlift._rounding import at_least, at_most
-from lowlift._wording import capital, cell, joined, of_rows
-from lowlift.criteria import AtMost, Criterion, plain_criterion
+from lowlift._wording import capital, cell, counted, joined
+from lowlift.criteria import AtMost, Criterion, Population, plain_criterion
+from lowlift.report.promises import whom, within
 from lowlift.report.records import Number
+from lowlift.report.verdicts import BROKEN, in_names
 from lowlift.tables.sources import is_frame_name
 
 if TYPE_CHECKING:
     from lowlift.report.report import Report
 
 #: Columns that are named one by one.
-_MOST_NAMED = 8
+MOST_NAMED = 8
 #: What a title says of a verdict that is not a good one.
-_NOT = {FAILS: "not safe to publish", UNPROVEN: "not decided", EMPTY: "nothing is bounded"}
+_NOT = {BROKEN: "not safe to publish", UNPROVEN: "not decided", EMPTY: "nothing is bounded"}
 
 
 def title_of(report: "Report", *, is_public: bool = False) -> str:
@@ -32,14 +34,18 @@ def title_of(report: "Report", *, is_public: bool = False) -> str:
 
 def _claim(report: "Report") -> str:
     if report.is_curve:
-        return "what can be kept under bounds from strict to loose"
-    word, claim = report.verdict.word, claim_of(report.raw.criterion)
-    claim = of_rows(claim) if report.is_rows else claim
+        return "what can be kept under limits from strict to loose"
+    word, claim = report.verdict.word, asked_of(report)
     if report.verdict.tone == "good":
         return claim
     if word == EMPTY:
         return _NOT[EMPTY]
     return f"{_NOT.get(word, 'not for all that was published')} (asked for: {claim})"
+
+
+def asked_of(report: "Report") -> str:
+    """Return `claim_of` the limit of a report, with the names of what is protected."""
+    return in_names(report, claim_of(report.raw.criterion))
 
 
 def claim_of(criterion: Criterion) -> str:
@@ -57,7 +63,7 @@ def claim_of(criterion: Criterion) -> str:
     if ends == Ends(0, 0):
         return "nothing is learnt about it"
     if isinstance(plain, AtMost) or math.isinf(min(ends)):
-        return promise_of(plain)
+        return promise_of(plain, within)
     if math.isfinite(ends.upper):
         return f"no value becomes more than {at_most(ends.upper)} times as likely"
     return f"no value becomes less than {at_least(-ends.lower)} times as likely"
@@ -66,16 +72,59 @@ def claim_of(criterion: Criterion) -> str:
 def about(report: "Report") -> str:
     """Return what the report is on: a release, an audit or a trade-off of some columns."""
     released = report.origin.schema.released if report.origin else ("X",)
-    is_long = len(released) > _MOST_NAMED
+    is_long = len(released) > MOST_NAMED
     names = f"{len(released)} columns" if is_long else ", ".join(released)
-    return f"{report.kind} of {names}"
+    if not report.is_release:
+        return f"{report.kind} of {names}"
+    return f"{len(released)} published columns" if is_long else f"Published columns: {names}"
 
 
-def heads(report: "Report") -> tuple[Number, ...]:
-    """Return the lines under the title: what is published, for whom the promise is, to whom."""
+def heads(report: "Report", *, is_public: bool = False) -> tuple[Number, ...]:
+    """Return the lines under the title: what is published, for whom the promise is, to whom.
+
+    In public without the recipient, the number of people and the checks.
+    """
     found = []
     if not report.is_curve:
-        found.append(Number("The promise is", capital(for_whom(report.raw.criterion))))
-    if report.is_release:
-        found.append(Number("Recipient", report.recipient or "not said"))
+        found.append(Number("The promise is", _for_whom(report, is_public=is_public)))
+    if report.is_release and not is_public:
+        found.append(Number("Recipient", recipient_of(report)))
+        found += _of_files(report)
     return (*found, Number("Made", report.made_at))
+
+
+def recipient_of(report: "Report") -> str:
+    """Return who gets what is published."""
+    return report.recipient or "nobody named (treat as everybody)"
+
+
+def people_of(report: "Report") -> str:
+    """Return how many people are in what was published, or in the table; empty for shares."""
+    if report.publication is not None:
+        return counted(report.publication.rows_out, "person", "people")
+    is_counted = report.raw.joint.is_counted
+    return counted(int(report.raw.joint.counts.sum()), "person", "people") if is_counted else ""
+
+
+def _for_whom(report: "Report", *, is_public: bool) -> str:
+    """Return for whom the promise is, and where it is told what becomes of a sample."""
+    if isinstance(report.raw.criterion, Population):
+        return capital(whom(report.raw.criterion))
+    words = "For the people in this table only"
+    if is_public:
+        return words
+    names = [limit.name for limit in report.limits if limit.is_warning]
+    place = "Warnings" if "Sample or population" in names else "Not promised"
+    return f"{words}. If they are a sample of others, see {place}"
+
+
+def _of_files(report: "Report") -> list[Number]:
+    """Return what was published, of how many people, and that it was verified."""
+    people, found = people_of(report), []
+    if report.publication is not None:
+        found.append(Number("Published file", f"{report.publication.output}, {people}"))
+    elif people:
+        found.append(Number("In the table", people))
+    if report.verified:
+        found.append(Number("Verified", report.verified))
+    return found

@@ -7,20 +7,23 @@ import numpy as np
 
 from lowlift._audit import Audit
 from lowlift._guarantees import closeness, ends_of
-from lowlift._rounding import at_least, at_most, expm1_at_most
-from lowlift._wording import percent, times
-from lowlift.criteria import LDP, Criterion
+from lowlift._rounding import at_least, at_most, expm1_at_most, percent_at_most
+from lowlift._wording import of_rows, percent
+from lowlift.criteria import LDP, Criterion, Population, TCloseness, plain_criterion
 from lowlift.figures.page import Table
 from lowlift.measures import bayes_vulnerability
+from lowlift.report.records import at_least_times, at_most_times
 
-_NOT = "not bounded"
+_NOT = "no limit"
 
 
-def _promises(criterion: Criterion) -> dict[str, str]:
+def _promises(criterion: Criterion, blind: float = 1.0) -> dict[str, str]:
+    """Return what a limit promises of each notion; `blind` is how often a guess is right before."""
     ends = ends_of(criterion)
     both = Decimal(ends.lower) + Decimal(ends.upper)
     ratio = Decimal(criterion.epsilon) if isinstance(criterion, LDP) else both
-    distance = closeness(criterion)
+    plain, distance = plain_criterion(criterion), closeness(criterion)
+    close = Decimal(repr(plain.t)) if isinstance(plain, TCloseness) else _safe(distance)
     up = f"×{at_most(ends.upper)}"
     return {
         "more": up if math.isfinite(ends.upper) else _NOT,
@@ -28,9 +31,16 @@ def _promises(criterion: Criterion) -> dict[str, str]:
         "ldp": f"{_up(ratio)} nats" if ratio.is_finite() else _NOT,
         "beta": expm1_at_most(ends.upper) if ends.upper < 700 else _NOT,
         "delta": f"{_up(Decimal(max(ends)))} nats" if both.is_finite() else _NOT,
-        "close": _up(_safe(distance)) if distance < 1 else _NOT,
-        "guess": f"{up} as often" if ends.upper < 700 else _NOT,
+        "close": _up(close) if distance < 1 else _NOT,
+        "guess": f"{at_most(ends.upper)} times as often, at most {_guessed(ends.upper, blind)}"
+        if ends.upper < 700
+        else _NOT,
     }
+
+
+def _guessed(upper: float, blind: float) -> str:
+    """Return how often a guess can be right at most."""
+    return percent_at_most(min(1.0, math.exp(upper) * blind * (1 + 1e-12)))
 
 
 def _safe(value: float) -> Decimal:
@@ -54,51 +64,57 @@ def _up(value: Decimal) -> str:
 _WORDS = {
     "more": (
         "Max-lift",
-        "a sensitive value becomes at most this many times as likely as it was",
+        "a protected value becomes at most this many times as likely as it was",
     ),
     "less": ("Min-lift", "it stays at least this many times as likely as it was; ×0: ruled out"),
     "ldp": (
         "Local differential privacy (ε)",
-        "how far a published value can tell two sensitive values apart, whoever sees it",
+        "how far a published value can tell two protected values apart, whoever sees it",
     ),
-    "beta": ("β-likeness", "the largest relative gain of belief in a sensitive value"),
+    "beta": ("β-likeness", "the largest relative gain of belief in a protected value"),
     "delta": ("δ-disclosure", "the largest change of log-belief, up or down"),
     "close": (
         "t-closeness",
         "the largest distance of belief before and after (total variation, 0 to 1)",
     ),
-    "guess": ("Best attacker", "how often the best guess of the sensitive value is right"),
+    "guess": ("Best attacker", "how often the best guess of the protected value is right"),
 }
 
 
-def promised_notions(criterion: Criterion) -> Table:
-    """Return what the budgets alone promise, notion by notion."""
+def promised_notions(criterion: Criterion, *, of_table: bool = False) -> Table:
+    """Return what the limit alone promises, notion by notion; `of_table` is it of rows."""
     promises = _promises(criterion)
-    rows = tuple((name, promises[key], words) for key, (name, words) in _WORDS.items())
-    caption = "What the bound promises, in the words of other notions; rounded to the safe side."
-    return Table(caption, ("notion", "promised", "in words"), rows, (1,))
+    say = of_rows if of_table else str
+    rows = tuple((name, say(words), promises[key]) for key, (name, words) in _WORDS.items())
+    caption = "What the limit promises, in the words of other notions; rounded to the safe side."
+    return Table(caption, ("notion", "in words", "promised"), rows, (2,))
 
 
-def notions(raw: Audit, published: Audit | None) -> Table:
-    """Return each notion as promised and as measured, before and after."""
-    promises = _promises(raw.criterion)
+def notions(
+    raw: Audit, published: Audit | None, *, is_rows: bool = False, of_table: bool = False
+) -> Table:
+    """Return each notion as promised and as measured, before and after.
+
+    `of_table` says that rows of a table are published, `is_rows` that they are drawn from cells.
+    """
+    is_sample = isinstance(raw.criterion, Population)  # whose shares are not known exactly
+    promises = _promises(raw.criterion, 1.0 if is_sample else float(raw.joint.p_s.max()))
     before = _measured(raw)
     after = None if published is None else _measured(published)
     blind = f" ({percent(float(raw.joint.p_s.max()))} without seeing anything)"
     rows = []
     for key, (name, words) in _WORDS.items():
-        cells = [name, promises[key], before[key]]
-        if after is not None:
-            cells.append(after[key])
-        rows.append((*cells, words + (blind if key == "guess" else "")))
-    head = ["notion", "promised", "X as it is", "in words"]
-    if after is not None:
-        head.insert(3, "as published")
+        said = of_rows(words) if of_table else words
+        cells = [name, said + (blind if key == "guess" else ""), promises[key], before[key]]
+        rows.append((*cells, *([] if after is None else [after[key]])))
+    head = ("notion", "in words", "promised", "cells as they are" if is_rows else "X as it is")
+    head = (*head, *(() if after is None else ("as published",)))
     caption = (
-        "The same bound in other words. Promised: what the budgets allow, rounded to the safe "
+        "The same limit in other words. Promised: what the limit allows, rounded to the safe "
         "side. The rest is measured."
     )
-    return Table(caption, tuple(head), tuple(rows), tuple(range(1, len(head) - 1)))
+    caption += " Rows themselves tell more than their cells." if is_rows else ""
+    return Table(caption, head, tuple(rows), tuple(range(2, len(head))))
 
 
 def _measured(audit: Audit) -> dict[str, str]:
@@ -108,8 +124,8 @@ def _measured(audit: Audit) -> dict[str, str]:
     delta = max(audit.min_lift_leakage, audit.max_lift_leakage)
     distance = float((audit.joint.p_s @ np.abs(audit.lift - 1)).max()) / 2
     return {
-        "more": times(high),
-        "less": times(low),
+        "more": at_most_times(high),
+        "less": at_least_times(low),
         "ldp": _nats(ratio),
         "beta": f"{max(0.0, high - 1):.3g}",
         "delta": _nats(delta),

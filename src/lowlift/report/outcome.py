@@ -1,16 +1,18 @@
 """The answer in plain words: which of three states a release is in, and what it keeps."""
 
 import math
-from decimal import Decimal
+from collections.abc import Iterable
 from fractions import Fraction
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from lowlift._audit import Audit
-from lowlift._guarantees import Ends, limited, promise_of
-from lowlift._rounding import at_most, percent_at_most
-from lowlift._wording import capital, counted, joined, of_rows
+from lowlift._cells.kept import ValuesKept
+from lowlift._certificates import Certificate
+from lowlift._rounding import ceiling, percent_at_most
+from lowlift._wording import capital, counted, joined
 from lowlift.criteria import (
     AlphaLift,
     Chi2Lift,
@@ -21,37 +23,44 @@ from lowlift.criteria import (
     plain_criterion,
 )
 from lowlift.encodings import Encoded
-from lowlift.report.beliefs import Belief, beliefs_of, worst_first
+from lowlift.report.beliefs import Belief, beliefs_of, in_same_digits, worst_first
+from lowlift.report.promises import confidence, not_kept, promise, unmarked
 from lowlift.tables.schema import OF_CELLS
 
 #: The state of an answer: it holds and is useful; it holds and keeps almost nothing; it does not.
 USEFUL, EMPTY, CANNOT = "useful", "empty", "cannot"
-#: How one that holds and is useful is shown where a row can make a value certain: not in green.
-PROVES = "proves"
+#: How one that holds and is useful is shown, not in green: where a row can make a value certain,
+#: and where the limit is on an average.
+PROVES, AVERAGE = "proves", "average"
 TITLES = {
     USEFUL: "Holds, and is useful",
     EMPTY: "Holds, but keeps almost nothing",
     CANNOT: "Cannot be promised",
     PROVES: "Holds, but can prove a value",
+    AVERAGE: "Holds on average; one value can go further",
 }
 #: Values that say nothing without the name of their column.
 _BARE = ("true", "false", "yes", "no", "(missing)")
 _AVERAGED = (AlphaLift, Chi2Lift, L1Lift, TCloseness)
 #: A release that keeps less than this keeps almost nothing.
 LEAST_KEPT = 0.1
-#: A number of which less is better.
-MOVED = "points that shares are expected to move"
-#: Of rows that are drawn from cells: how many are drawn from their own.
-_OWN_KIND = "of rows get one of their own kind"
+#: A number of percentage points, of which less is better; see `shares_moved`.
+MOVED = "largest expected change of any share"
+#: What `ValuesKept.nearness` is.
+NEARNESS = "how close rows stay to the originals"
 #: What `Encoded.nmi` is a share of.
-TOLD = "of what values tell apart"
+TOLD = "of the information"
 
 
 class Kept(NamedTuple):
-    """A plain number on what is kept: ``72%``, ``of rows as they are``."""
+    """A plain number on what is kept: ``72%``, ``of rows as they are``.
+
+    `number` is what `value` rounds; None where that says no more than `value`.
+    """
 
     value: str
     words: str
+    number: float | None = None
 
 
 class Outcome(NamedTuple):
@@ -60,42 +69,53 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     state
-        `USEFUL`, `EMPTY` or `CANNOT`; only the first is shown green, unless it is `PROVES`.
-    sentence
-        What is promised, or why it is not.
+        `USEFUL`, `EMPTY` or `CANNOT`; only the first is shown green, and not always: see `shown`.
+    marked
+        What is promised, or of which columns it is not; names of columns are marked, see
+        `lowlift.report.promises`.
     why
-        Why a release that holds keeps almost nothing; else empty.
+        Why a release that holds keeps almost nothing; of one that does not hold what was asked for,
+        marked likewise; else empty.
     kept
         A few numbers on what is kept.
     share
-        What is kept, 0 to 1: of rows the share that stay in their cell, of values the information
-        about X.
+        What is kept, 0 to 1: of rows how close they stay to the originals (`ValuesKept.nearness`),
+        of values the information about X.
     most
         What no release can keep more of; None where that is not proven.
     beliefs
-        Of all values of S, in the order of the joint.
+        Of all values of S, in the order of the joint; where the limit does not hold for single
+        columns of S, of all values of those.
     is_average
         Whether the limit is on an average over values: a single one can go further.
+    rarest
+        Of the value of S that the fewest rows have, of ties the first.
     """
 
     state: str
-    sentence: str
+    marked: str
     why: str
     kept: tuple[Kept, ...]
     share: float
     most: float | None
     beliefs: tuple[Belief, ...]
     is_average: bool = False
+    rarest: Belief | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What is promised, or of which columns it is not."""
+        return unmarked(self.marked)
 
     @property
     def certain(self) -> tuple[str, ...]:
         """The values of S that a published row can make certain, which they were not before."""
-        return tuple(each.value for each in self.beliefs if each.before < 1 <= each.most)
+        return tuple(each.value for each in self.beliefs if _is_proven(each))
 
     @property
     def shown(self) -> str:
-        """The state as it is shown: `PROVES` for a useful one by which a value becomes certain."""
-        return PROVES if self.state == USEFUL and self.certain else self.state
+        """The state as it is shown: `PROVES` or `AVERAGE` for a useful one that is not green."""
+        return shown_as(self.state, self.beliefs, is_average=self.is_average)
 
     @property
     def proves(self) -> str:
@@ -116,13 +136,30 @@ class Outcome(NamedTuple):
         return worst_first(self.beliefs)[0]
 
 
+def _is_proven(belief: Belief) -> bool:
+    return belief.before < 1 <= belief.most
+
+
+def shown_as(state: str, beliefs: Iterable[Belief], *, is_average: bool) -> str:
+    """Return how a state is shown; see `Outcome.shown`."""
+    if state != USEFUL:
+        return state
+    return PROVES if any(map(_is_proven, beliefs)) else AVERAGE if is_average else USEFUL
+
+
+def is_averaged(criterion: Criterion) -> bool:
+    """Return whether a criterion is on an average over values."""
+    return isinstance(plain_criterion(criterion), _AVERAGED)
+
+
 def outcome_of(
     encoded: Encoded,
     audit: Audit,
     *,
     is_satisfied: bool,
     sensitive: tuple[str, ...],
-    failing: tuple[str, ...] = (),
+    failing: tuple[tuple[str, Audit], ...] = (),
+    kept: ValuesKept | None = None,
 ) -> Outcome:
     """Return what to say first of a release.
 
@@ -137,54 +174,33 @@ def outcome_of(
     sensitive
         The columns of S.
     failing
-        Those of them for which alone the bound does not hold.
+        Those of them for which alone the bound does not hold, with their audits.
+    kept
+        How many values of published rows stay as they are.
     """
-    promise = _promise(audit.criterion, sensitive)
-    state, share = state_of(encoded, is_satisfied=is_satisfied)
+    criterion = audit.criterion
+    state, share = state_of(encoded, is_satisfied=is_satisfied, kept=kept)
+    sentence, why = f"{capital(promise(criterion, sensitive))}.", ""
     if state == CANNOT:
         is_of_all = len(sensitive) > 1 and encoded.release.audit.is_satisfied
-        each = f"{joined(failing, 'or')} alone" if failing else "each of them alone"
-        alone = f"kept for {joined(sensitive)} together, but not for {each}"
-        promise = f"not kept: {promise}" if not is_of_all else f"{alone}. Asked for: {promise}"
-    why = _why(encoded, audit) if state == EMPTY else ""
-    most = proven_most(encoded)
-    sentence = f"{capital(promise)}."
-    beliefs = tuple(
-        named(belief, sensitive)._replace(is_kept=belief.is_kept and state != CANNOT)
+        sentence, why = not_kept(criterion, sensitive, failing, is_of_all=is_of_all)
+    if state == EMPTY:
+        why = _why(encoded, audit)
+    every = beliefs = _beliefs(audit, sensitive, state)
+    if failing:
+        parts = (_beliefs(each, (name,), state) for name, each in failing)
+        beliefs = in_same_digits(tuple(chain.from_iterable(parts)))
+    rarest = min(every, key=lambda belief: belief.before)
+    is_average = is_averaged(criterion)
+    numbers, most = _numbers(encoded, state, kept), proven_most(encoded)
+    return Outcome(state, sentence, why, numbers, share, most, beliefs, is_average, rarest)
+
+
+def _beliefs(audit: Audit, columns: tuple[str, ...], state: str) -> tuple[Belief, ...]:
+    return tuple(
+        named(belief, columns)._replace(is_kept=belief.is_kept and state != CANNOT)
         for belief in beliefs_of(audit)
     )
-    is_average = isinstance(plain_criterion(audit.criterion), _AVERAGED)
-    numbers = _numbers(encoded, state)
-    return Outcome(state, sentence, why, numbers, share, most, beliefs, is_average)
-
-
-def _promise(criterion: Criterion, sensitive: tuple[str, ...]) -> str:
-    """Return what is promised of a row, with the names of what is protected."""
-    words = of_rows(promise_of(plain_criterion(criterion), _within))
-    words = words.replace("sensitive values", f"values of {joined(sensitive)}")
-    words = words.replace("sensitive value", f"value of {joined(sensitive, 'or')}")
-    if not isinstance(criterion, Population):
-        return words
-    sample = "for the population that the rows are a random sample of"
-    return f"{words}, {sample}, with {_confidence(criterion)}"
-
-
-def _within(ends: Ends) -> str:
-    """Return `limited` in the form that is read fastest: 1/3, not 0.333 times."""
-    if ends == Ends(0, 0):
-        return limited(ends)
-    likely, less = "times as likely as it was", f"less than 1/{at_most(ends.lower)}"
-    words = f"more than {at_most(ends.upper)} {likely}, nor {less} as likely"
-    if math.isinf(ends.lower):
-        words = f"more than {at_most(ends.upper)} {likely}"
-    if math.isinf(ends.upper):
-        words = f"{less} as likely as it was"
-    return f"seeing a published value makes no sensitive value {words}"
-
-
-def _confidence(criterion: Population) -> str:
-    """Return the confidence as it was chosen, in percent."""
-    return f"{(Decimal(repr(criterion.confidence)) * 100).normalize():f}% confidence"
 
 
 def named(belief: Belief, sensitive: tuple[str, ...]) -> Belief:
@@ -195,15 +211,14 @@ def named(belief: Belief, sensitive: tuple[str, ...]) -> Belief:
     return belief._replace(value=f"{joined(sensitive)} = {belief.value}")
 
 
-def state_of(encoded: Encoded, *, is_satisfied: bool) -> tuple[str, float]:
-    """Return the state of a release, and what it keeps."""
+def state_of(
+    encoded: Encoded, *, is_satisfied: bool, kept: ValuesKept | None = None
+) -> tuple[str, float]:
+    """Return the state of a release, and what it keeps; see `outcome_of`."""
     if not is_satisfied or not encoded.release.audit.is_satisfied:
         return CANNOT, 0.0
-    share = beyond_chance = kept_share(encoded)
-    if encoded.name in OF_CELLS and share:  # drawn from all rows, some are of their own kind
-        by_chance = float(encoded.release.joint.p_x @ encoded.release.joint.p_x)
-        beyond_chance = (share - by_chance) / (1 - by_chance)
-    return (USEFUL if beyond_chance >= LEAST_KEPT else EMPTY), share
+    share = kept_share(encoded, kept)
+    return (USEFUL if share >= LEAST_KEPT else EMPTY), share
 
 
 def proven_most(encoded: Encoded) -> float | None:
@@ -214,23 +229,24 @@ def proven_most(encoded: Encoded) -> float | None:
     return min(1.0, proven.upper_bound)
 
 
-def kept_share(encoded: Encoded) -> float:
+def kept_share(encoded: Encoded, kept: ValuesKept | None = None) -> float:
     """Return what a release keeps, 0 to 1; see `Outcome.share`."""
     if encoded.release.joint.n_x == 1:
         return 0.0
-    kept = 1 - encoded.share_changed if encoded.name in OF_CELLS else encoded.nmi
-    return min(1.0, max(0.0, kept))
-
-
-def _numbers(encoded: Encoded, state: str) -> tuple[Kept, ...]:
-    same, chance = whole_percent(1 - encoded.share_changed), ", by chance" if state == EMPTY else ""
     if encoded.name in OF_CELLS:
-        return (
-            Kept(same, f"{_OWN_KIND}{chance}"),
-            Kept(f"{encoded.release.joint.n_x:,}", "kinds of rows are told apart"),
-            _moved(encoded),
-        )
-    told, own = Kept(whole_percent(encoded.nmi), TOLD), Kept(same, f"of rows as they are{chance}")
+        return 1 - encoded.share_changed if kept is None else kept.nearness
+    return min(1.0, max(0.0, encoded.nmi))
+
+
+def _numbers(encoded: Encoded, state: str, kept: ValuesKept | None) -> tuple[Kept, ...]:
+    same, is_chance = 1 - encoded.share_changed, state == EMPTY
+    stay = "happen to stay as they are" if is_chance else "as they are"
+    if encoded.name in OF_CELLS:
+        if kept is None:  # how many rows stay in their cell says little of how many values stay
+            return (_moved(encoded),)
+        as_is = _share(kept.share, f"of values {stay}")
+        return as_is, _share(kept.nearness, NEARNESS), _moved(encoded)
+    told, own = _share(encoded.nmi, TOLD), _share(same, f"of rows {stay}")
     first = (told, own) if state == EMPTY else (own, told)
     if encoded.name == "values":
         return *first, _moved(encoded)
@@ -243,10 +259,14 @@ def _numbers(encoded: Encoded, state: str) -> tuple[Kept, ...]:
 def _moved(encoded: Encoded) -> Kept:
     """Return how much shares change, rounded up."""
     moved = shares_moved(encoded)
-    value = f"{math.ceil(moved * 1000) / 10:g}"
+    number = f"{math.ceil(moved * 1000) / 10:g}"
     if 0 < moved < Fraction(1, 1000):  # the rounding of the channel
-        value = "<0.1"
-    return Kept(value, MOVED)
+        return Kept("<0.1 points", MOVED)
+    return Kept(f"{number} point{'' if number == '1' else 's'}", MOVED, float(moved))
+
+
+def _share(share: float, words: str) -> Kept:
+    return Kept(whole_percent(share), words, share)
 
 
 def shares_moved(encoded: Encoded) -> Fraction:
@@ -287,6 +307,37 @@ def most_words(most: float | None) -> str:
     return f"No method keeps more than {percent_at_most(most)} {TOLD} at this limit (proven)."
 
 
+def stopped_words(proven: Certificate | None, *, is_advised: bool = True) -> str:
+    """Return that a search was stopped, without jargon; empty for one that ended by itself.
+
+    Parameters
+    ----------
+    proven
+        Of a release. What is proven of every method is said elsewhere on a page.
+    is_advised
+        Whether more time is advised.
+
+    Examples
+    --------
+    >>> stopped = Certificate("mechanisms", 0.743, False, 0.258, stopped_after=20.0)
+    >>> stopped_words(stopped)
+    'The search stopped after 20 s. More time may keep more: try a time limit of 60 s.'
+    """
+    if proven is None or proven.stopped_after is None:
+        return ""
+    words, could = f"The search stopped after {proven.stopped_after:.3g} s", "keep more"
+    if proven.scope == "distortion":
+        words += f": the mean change of a row is within {ceiling(proven.gap)} of the proven least"
+        could = "change less"
+    elif proven.scope == "partitions":
+        most = percent_at_most(proven.upper_bound)
+        words += f": no merging of values keeps more than {most} {TOLD} (proven)"
+    if not is_advised:
+        return f"{words}."
+    seconds = max(1, math.ceil(3 * proven.stopped_after))
+    return f"{words}. More time may {could}: try a time limit of {seconds} s."
+
+
 def _why(encoded: Encoded, audit: Audit) -> str:
     """Return why almost nothing is kept."""
     joint, criterion = audit.joint, audit.criterion
@@ -297,7 +348,7 @@ def _why(encoded: Encoded, audit: Audit) -> str:
         little = "proves" if rows == 1 else "prove"
         return (
             f"{counted(rows, 'row')} {little} little about the people behind the sample, with "
-            f"{_confidence(criterion)}: nearly every published row would tell almost nothing."
+            f"{confidence(criterion)}: nearly every published row would tell almost nothing."
         )
     columns = "column tells" if len(encoded.origin.schema.released) == 1 else "columns tell"
     return (

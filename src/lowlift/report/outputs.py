@@ -7,22 +7,27 @@ import numpy as np
 from lowlift._arrays import Floats, Ints
 from lowlift._audit import Audit
 from lowlift._rounding import percent_at_most
-from lowlift._wording import cell, counted, percent, shown, times
+from lowlift._wording import cell, counted, percent, shown
 from lowlift.codebook import Codebook, is_by_blocks
 from lowlift.encodings import Encoded
 from lowlift.figures.page import Table
-from lowlift.report.outcome import TOLD, whole_percent
-from lowlift.report.records import Number
-from lowlift.report.rows import mean_distance
+from lowlift.report.outcome import whole_percent
+from lowlift.report.records import Number, at_least_times, at_most_times
+from lowlift.report.rows import by_column, mean_distance
 from lowlift.report.rows import numbers_of as rows_kept
-from lowlift.tables.schema import OF_CELLS
 
 if TYPE_CHECKING:
     from lowlift.report.report import Report
 
 _OUTPUTS, _MEMBERS, _BARS = 60, 6, 24
+#: Columns that are named in a sentence.
+_NAMED = 30
 #: Cells, whose names are long.
-_CELLS = 20
+_CELLS = 6
+#: The share of rows that are published as they are, in expectation; it is said first.
+AS_THEY_ARE = "Rows published as they are"
+#: The share of the information in X that Y has: the normalised mutual information.
+INFORMATION = "Information kept"
 
 
 class Shares(NamedTuple):
@@ -44,33 +49,61 @@ def kept(report: "Report") -> tuple[Number, ...]:
     if encoded is None:
         return ()
     if report.is_rows:
-        return rows_kept(report.analysis, encoded)
-    found = [Number("Information kept (NMI)", percent(min(1.0, encoded.nmi)), TOLD)]
+        return rows_kept(report.analysis, report.values_kept)
+    found = [as_they_are(encoded), Number(INFORMATION, percent(min(1.0, encoded.nmi)))]
     if proven is not None and proven.scope == "distortion":
         found.append(mean_distance(proven))
     elif proven is not None:
-        what = "merging" if proven.scope == "partitions" else "mechanism"
-        text = f"no {what} that keeps the bound exceeds it"
-        found.append(Number("Proven upper bound", percent_at_most(proven.upper_bound), text))
-    sizes = f"{report.raw.joint.n_x:,} → {encoded.channel.n_y:,}"
-    found.append(Number("Rows changed", percent(encoded.share_changed), "expected share"))
-    return (*found, Number("Values → published values", sizes))
+        what = "merging of values" if proven.scope == "partitions" else "method"
+        name = f"Most information that any {what} could keep at this limit"
+        found.append(Number(name, percent_at_most(proven.upper_bound), "proven"))
+    what, published = report.unit, unit_of(report, is_published=True)
+    after = f"{encoded.channel.n_y:,}"
+    after = after if published == what else counted(encoded.channel.n_y, published)
+    numbers = f"{report.raw.joint.n_x:,} before, {after} after"
+    return (*found, Number(f"Different {what}s", numbers))
+
+
+def as_they_are(encoded: Encoded) -> Number:
+    """Return how many rows are published as they are: the plain number on what is kept."""
+    note = "on average" if encoded.name == "values" else ""
+    return Number(AS_THEY_ARE, percent(1 - encoded.share_changed), note)
+
+
+def unit_of(report: "Report", *, is_published: bool = False) -> str:
+    """Return what a symbol of X, or one of what is published instead, is called."""
+    origin, encoded = report.origin, report.encoded
+    if report.is_rows:
+        return "cell"
+    if origin is None:
+        return "value"
+    if is_published and encoded is not None and encoded.name != "values":
+        return encoded.name.removesuffix("s")
+    return "value" if len(origin.schema.released) == 1 else "combination"
 
 
 def kept_by_column(report: "Report") -> str:
     """Return how many rows keep their value, column by column; empty where that is not known."""
-    if report.encoded is None or report.origin is None or len(report.origin.released) == 1:
+    if report.encoded is None or report.origin is None or len(report.origin.schema.released) == 1:
         return ""
-    names = report.origin.schema.released
-    shares = zip(names, report.encoded.unchanged_by_column, strict=False)
-    return ", ".join(f"{cell(name)} {whole_percent(share)}" for name, share in shares)
+    if report.is_rows:
+        shares = by_column(report.values_kept, report.analysis)
+    else:
+        names = report.origin.schema.released
+        shares = dict(zip(names, report.encoded.unchanged_by_column, strict=False))
+    words = [f"{cell(name)} {whole_percent(share)}" for name, share in shares.items()]
+    more = [f"and {len(words) - _NAMED:,} more columns"] if len(words) > _NAMED + 1 else []
+    return ", ".join([*words[: _NAMED if more else None], *more])
 
 
-def channel_table(encoded: Encoded) -> Table:
-    """Return the outputs by share: what each stands for, and its extreme lifts."""
-    audit, channel = encoded.release.audit, encoded.channel
-    names, p_x = encoded.x_texts, audit.joint.p_x
-    most = _CELLS if encoded.name in OF_CELLS else _OUTPUTS
+def channel_table(report: "Report", named: tuple[tuple[str, ...], tuple[str, ...]]) -> Table:
+    """Return the outputs by share: what each stands for, and its extreme lifts.
+
+    `named` are what values of X and outputs are called.
+    """
+    audit, channel, is_cells = report.subject, report.subject.channel, report.is_rows
+    names, p_x = named[0], audit.joint.p_x
+    most = _CELLS if is_cells else _OUTPUTS
     order = np.argsort(-audit.p_y, kind="stable")[:most].tolist()
     rows = []
     for y in order:
@@ -78,23 +111,26 @@ def channel_table(encoded: Encoded) -> Table:
         masses = p_x[members] * np.array(weights, np.float64)
         words = _mixture([cell(names[x]) for x in members], masses / masses.sum())
         lifts = audit.lift[:, y]
-        extremes = times(float(lifts.max())), times(float(lifts.min()))
-        rows.append((cell(encoded.texts[y]), percent(float(audit.p_y[y])), words, *extremes))
-    is_cells = encoded.name in OF_CELLS
+        extremes = at_most_times(float(lifts.max())), at_least_times(float(lifts.min()))
+        rows.append((cell(named[1][y]), percent(float(audit.p_y[y])), words, *extremes))
     first = "cell" if is_cells else "published"
     head = (first, "share", "stands for", "largest lift", "smallest lift")
     behind = "the cells that their rows come from" if is_cells else "the values behind each"
-    some = _some(len(rows), channel.n_y, "cell" if is_cells else "published value")
+    what = unit_of(report, is_published=True)
+    some = _some(len(rows), channel.n_y, what if is_cells else f"published {what}")
     caption = f"{some}, by share, and {behind}."
     return Table(caption, head, tuple(rows), (1, 3, 4), channel.n_y - len(rows))
 
 
-def public_channel_table(book: Codebook) -> Table:
+def public_channel_table(
+    book: Codebook, what: str = "value", *, is_withheld: bool = False
+) -> Table:
     """Return the outputs in their order: what each stands for, in the codebook's intervals.
 
-    Without probabilities when they were fitted to S: from them P(s|x) can be worked out.
+    Without probabilities when they were fitted to S: from them P(s|x) can be worked out; nor when
+    the codebook is withheld, as small counts can be worked out of them.
     """
-    is_told = book.channel is not None and is_by_blocks(book.channel)
+    is_told = book.channel is not None and is_by_blocks(book.channel) and not is_withheld
     rows = []
     for y, text in enumerate(book.texts[:_OUTPUTS]):
         names = [cell(shown(book.x_labels[x])) for x in book.members[y]]
@@ -108,11 +144,12 @@ def public_channel_table(book: Codebook) -> Table:
         rows.append((cell(text), "; ".join(_cut(words, len(pairs)))))
     hidden = len(book.texts) - len(rows)
     likely = ", with how likely each is" if is_told else ""
-    caption = f"{_some(len(rows), len(book.texts))}, and the values behind each{likely}."
+    some = _some(len(rows), len(book.texts), f"published {what}")
+    caption = f"{some}, and the values behind each{likely}."
     return Table(caption, ("published", "stands for"), tuple(rows), (), hidden)
 
 
-def _some(few: int, all_of_them: int, what: str = "published value") -> str:
+def _some(few: int, all_of_them: int, what: str) -> str:
     if few == all_of_them:
         return counted(few, what)
     return f"{few} of {counted(all_of_them, what)}"
@@ -167,4 +204,4 @@ def _most(names: list[str], shares: Floats, parts: Floats) -> Shares:
     found = [names[k] for k in first.tolist()]
     both = [np.append(part[first], part[last].sum()) for part in (shares, parts)]
     labels, parts = (*found, f"{len(last):,} others"), np.minimum(both[1], both[0])
-    return Shares(labels, both[0], parts, float(shares.max()))
+    return Shares(labels, both[0], parts, float(both[0].max()))

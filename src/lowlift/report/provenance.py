@@ -6,15 +6,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lowlift._guarantees import promise_in_full
 from lowlift._receipts import Receipt
 from lowlift._version import __version__
 from lowlift._wording import joined
+from lowlift.criteria import (
+    ALIP,
+    LDP,
+    LIP,
+    AlphaLift,
+    BuiltIn,
+    Chi2Lift,
+    EveryPrior,
+    L1Lift,
+    MaxLift,
+    plain_criterion,
+)
 from lowlift.report.records import Number
 from lowlift.tables import Origin
 
 if TYPE_CHECKING:
     from lowlift.report.report import Report
 
+#: Criteria whose numbers are budgets.
+_IN_NATS = (ALIP, LDP, LIP, AlphaLift, Chi2Lift, EveryPrior, L1Lift, MaxLift)
 _MISSING = {"value": "a value of its own", "drop": "rows left out", "error": "refused"}
 _DRAWS = {
     "fresh": "from the operating system's entropy: no seed, no key",
@@ -26,7 +41,7 @@ _DRAWS = {
 def provenance_of(report: "Report") -> tuple[Number, ...]:
     """Return the lines of the section on provenance."""
     joint, encoded, publication = report.raw.joint, report.encoded, report.publication
-    found = [_bound(report)]
+    found = [*_bound(report), *_in_full(report)]
     if encoded is not None:
         found += [
             Number("Mechanism", report.mechanism or "not said", report.reason),
@@ -36,7 +51,7 @@ def provenance_of(report: "Report") -> tuple[Number, ...]:
     sizes = f"{joint.n_s:,} of S, {joint.n_x:,} of X"
     found.append(Number("Values", sizes + (f", {encoded.channel.n_y:,} of Y" if encoded else "")))
     if report.origin is not None:
-        found += _of_origin(report.origin)
+        found += _of_origin(report.origin, is_release=report.is_release)
     if publication is not None:
         found += _of_publication(publication)
     return (*found, *_of_software(report.made_at, publication))
@@ -44,12 +59,12 @@ def provenance_of(report: "Report") -> tuple[Number, ...]:
 
 def public_provenance(report: "Report") -> tuple[Number, ...]:
     """Return what a reader may know: the bound, the method, the published file, versions."""
-    found, publication = [_bound(report)], report.publication
+    found, publication = [*_bound(report), *_in_full(report)], report.publication
     if report.encoded is not None:
         found.append(Number("Mechanism", report.mechanism or "not said"))
         found.append(Number("Published as", report.encoded.name))
     if report.origin is not None:
-        found += _of_schema(report.origin)
+        found += _of_schema(report.origin, is_release=report.is_release)
     if publication is not None:
         if "://" in publication.output:  # which names a host
             publication = replace(publication, output="a table of a database")
@@ -57,23 +72,40 @@ def public_provenance(report: "Report") -> tuple[Number, ...]:
     return (*found, *_of_software(report.made_at, publication))
 
 
-def _bound(report: "Report") -> Number:
-    return Number("Bound", str(report.raw.criterion), "budgets in nats")
+def _bound(report: "Report") -> list[Number]:
+    """Return the limit by name; nothing for a curve, which has many."""
+    if report.is_curve:
+        return []
+    criterion = report.raw.criterion
+    plain = plain_criterion(criterion)
+    is_nats = isinstance(plain, _IN_NATS) or getattr(plain, "unit", "") == "nats"
+    return [Number("Limit", str(criterion), "numbers in nats" if is_nats else "")]
 
 
-def _of_origin(origin: Origin) -> list[Number]:
+def _in_full(report: "Report") -> list[Number]:
+    """Return the limit as a formula; nothing for a criterion of a user, which has no words here."""
+    criterion = report.raw.criterion
+    if report.is_curve or not isinstance(criterion, BuiltIn):
+        return []
+    words = promise_in_full(criterion, report.is_satisfied)
+    return [Number("Limit in full", words.replace("sensitive value", "protected value"))]
+
+
+def _of_origin(origin: Origin, *, is_release: bool) -> list[Number]:
+    name = "Designed on" if is_release and origin.sha256 else "Table"
     return [
-        *_of_schema(origin),
-        Number("Designed on" if origin.sha256 else "Table", origin.source, f"{origin.rows:,} rows"),
+        *_of_schema(origin, is_release=is_release),
+        Number(name, origin.source, f"{origin.rows:,} rows"),
         Number("SHA-256 of that table", origin.sha256 or "not a file"),
         Number("Missing values", _MISSING.get(origin.missing, origin.missing)),
     ]
 
 
-def _of_schema(origin: Origin) -> list[Number]:
+def _of_schema(origin: Origin, *, is_release: bool) -> list[Number]:
+    name = "Columns published (X)" if is_release else "Columns to publish (X)"
     return [
         Number("Columns protected (S)", joined(origin.schema.sensitive)),
-        Number("Columns published (X)", joined(origin.schema.released)),
+        Number(name, joined(origin.schema.released)),
     ]
 
 

@@ -2,8 +2,9 @@
 
 It names the protected columns and shows the verdict and the budgets, what is not promised, the
 channel as the codebook gives it (without probabilities when those were fitted to S: from them and
-the bound P(s|x) can be worked out), and the published file's hash; beyond the codebook only the
-names of the protected and the released columns, the mechanism and how rows were drawn.
+the bound P(s|x) can be worked out; nor when the codebook is withheld), and the published file's
+hash; beyond the codebook only the names of the protected and the released columns, the mechanism
+and how rows were drawn.
 Probabilities, and how much of X survives, are given no finer than `round_to`. It leaves out
 everything that depends on S beyond the verdict (values of S, lifts, leakages, the best guess,
 proven bounds, curves), every count, P(x), the name and hash of the input, who gets the table, and
@@ -16,20 +17,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lowlift._guarantees import promise_in_full
 from lowlift._receipts import Receipt
 from lowlift.codebook import Codebook, is_by_blocks
-from lowlift.criteria import BuiltIn
+from lowlift.criteria import AtMost, BuiltIn, plain_criterion
 from lowlift.encodings import Encoded
 from lowlift.figures.page import Table
-from lowlift.report.headings import title_of
+from lowlift.report.headings import heads, title_of
 from lowlift.report.limits import public_limits
 from lowlift.report.notions import promised_notions
-from lowlift.report.outcome import TOLD
-from lowlift.report.outputs import public_channel_table
+from lowlift.report.outputs import AS_THEY_ARE, INFORMATION, public_channel_table, unit_of
 from lowlift.report.provenance import public_provenance
 from lowlift.report.records import Limit, Number, Verdict
-from lowlift.report.verdicts import verdict_of
+from lowlift.report.verdicts import promise_sentence, verdict_of
 
 if TYPE_CHECKING:
     from lowlift.report.report import Report
@@ -59,8 +58,12 @@ class Public:
     changed: str = ""
     #: The published file, at the foot of a printed page: letters, digits, dots and dashes, or none.
     file: str = ""
+    #: Whether the promise names a sensitive value, as asked for.
+    names_values: bool = False
     #: For whoever publishes; not on the page.
     warnings: tuple[str, ...] = ()
+    #: What is published: values, combinations of values, codes or groups.
+    unit: str = "value"
     salt: str = ""
 
     @property
@@ -72,47 +75,57 @@ class Public:
 def public_of(report: "Report") -> Public:
     """Return the public form of a report."""
     criterion, encoded, step = report.raw.criterion, report.encoded, max(report.round_to, 0.01)
-    book, words = None, ""
+    book, words, what = None, "", unit_of(report, is_published=True)
+    is_withheld = report.beside.is_codebook_withheld
     utility: tuple[Number, ...] = ()
     # Of rows, neither the channel of cells nor what survives is public: both are made with S.
     if encoded is not None and not report.is_rows:
         if isinstance(criterion, BuiltIn):
             book = Codebook.of(encoded, round_to=step)
-        shares = (min(1.0, encoded.nmi), encoded.share_changed)
-        kept, changed = (f"about {_coarse(share, step)}" for share in shares)
-        utility = (Number("Information kept (NMI)", kept, TOLD), Number("Rows changed", changed))
-        words = _changed(encoded, changed)
+        shares = (1 - encoded.share_changed, min(1.0, encoded.nmi))
+        names = AS_THEY_ARE, INFORMATION
+        utility = tuple(
+            Number(name, f"about {_coarse(share, step)}")
+            for name, share in zip(names, shares, strict=True)
+        )
+        words = _changed(encoded, report.unit, what)
     return Public(
         title_of(report, is_public=True),
         report.about,
-        tuple(head for head in report.heads if head.name != "Recipient"),
+        heads(report, is_public=True),
         report.is_release,
         report.holds,
         verdict_of(report, is_public=True),
-        promise_in_full(criterion, report.is_satisfied),
+        promise_sentence(report, holds=report.is_satisfied),
         public_limits(criterion, report.publication, is_rows=report.is_rows),
-        promised_notions(criterion),
+        promised_notions(criterion, of_table=report.of_table),
         utility,
-        None if book is None else public_channel_table(book),
+        None if book is None else public_channel_table(book, what, is_withheld=is_withheld),
         public_provenance(report),
         report.adversary,
         words,
         _file(report.publication),
-        _warnings(book),
+        isinstance(plain_criterion(criterion), AtMost),
+        () if is_withheld else _warnings(book),
+        unit=what,
     )
 
 
-def _changed(encoded: Encoded, share: str) -> str:
-    """Return what became of the rows that were changed, `share` of all."""
+def _changed(encoded: Encoded, unit: str, published: str) -> str:
+    """Return what became of the rows that are not published as they are.
+
+    `unit` is what was in the table, `published` what stands for it.
+    """
     if not encoded.share_changed:
         return ""
-    some = "some" if share == "about 0%" else f"{share} of the"
     if encoded.name == "values":
         return (
-            f"In {some} rows the published value is not the one in the table, and no row says "
-            "which."
+            f"In the other rows the published {published} is not the one in the table, and no row "
+            "says which."
         )
-    return f"In {some} rows the published value can stand for several values of the table."
+    return (
+        f"In the other rows the published {published} can stand for several {unit}s of the table."
+    )
 
 
 def _file(publication: Receipt | None) -> str:

@@ -21,7 +21,8 @@ def columns_read(report: "Report") -> Table | None:
     origin = report.origin
     if origin is None:
         return None
-    rows = [(one.name, "protected", one.kind, _bins(one)) for one in origin.sensitive]
+    is_cells = origin.cells is not None
+    rows = [(one.name, "protected", one.kind, _bins(one, is_cells)) for one in origin.sensitive]
     if origin.cells is None:
         rows += [(one.name, "published", one.kind, _bins(one)) for one in origin.released]
     else:
@@ -36,18 +37,24 @@ def columns_read(report: "Report") -> Table | None:
     return Table(_caption(report), head, tuple(rows[:_COLUMNS]), (), hidden)
 
 
-def _bins(column: Column) -> str:
+def _bins(column: Column, is_cells: bool = False) -> str:
+    """Return the bins of a column; a protected one has no part in cells."""
+    if is_cells:
+        return "none" if column.bins is None else f"none; bins: {bins_text(column.bins)}"
     return "values as they are" if column.bins is None else bins_text(column.bins)
 
 
 def _caption(report: "Report") -> str:
     if report.encoded is None or not report.is_rows:
         joint = report.raw.joint
-        values = f"{counted(joint.n_s, 'protected value')}, {joint.n_x:,} to publish"
+        values = (
+            f"{counted(joint.n_s, 'protected value')}, {counted(joint.n_x, report.unit)} to publish"
+        )
         return f"The columns, and how their values are told apart: {values}."
     found = RowChanges.of(report.encoded.release)
-    parts = f", split into {found.parts:,} parts" if found.parts > found.cells else ""
+    parts = f", split into {found.parts:,} parts," if found.parts > found.cells else ""
     return (
         f"The columns, and how often the conditions of the {counted(found.cells, 'cell')}{parts} "
-        "ask for them. Cells are learnt without the protected columns; rows are drawn inside them."
+        "ask for them. Cells are learnt without the protected columns. A row is replaced by a row "
+        "of its own or of another cell; within that cell by chance."
     )

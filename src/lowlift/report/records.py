@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
+from lowlift._rounding import ceiling, floor
 from lowlift.figures.tradeoffs import Point
 
-__all__ = ["Limit", "Number", "Point", "Verdict"]
+__all__ = ["Beside", "Limit", "Number", "Point", "Verdict"]
 
 
 class Number(NamedTuple):
@@ -13,6 +14,15 @@ class Number(NamedTuple):
     name: str
     value: str
     note: str = ""
+
+
+class Beside(NamedTuple):
+    """What is known of the files beside a published table."""
+
+    #: Whether the codebook is not handed out.
+    is_codebook_withheld: bool = False
+    #: The file of the public form; empty where none is written.
+    public_page: str = ""
 
 
 class Limit(NamedTuple):
@@ -32,3 +42,29 @@ class Verdict(NamedTuple):
     sentence: str
     detail: str
     numbers: tuple[Number, ...] = ()
+
+
+#: More than the rounding of a lift, as a part of it: 2 is not written 2.01.
+_SLACK = 1e-9
+
+
+def at_most_times(lift: float) -> str:
+    """Return a measured factor, rounded up.
+
+    Examples
+    --------
+    >>> at_most_times(3.0956), at_most_times(2.0000000001)
+    ('×3.1', '×2')
+    """
+    return f"×{ceiling(lift * (1 - _SLACK))}"
+
+
+def at_least_times(lift: float) -> str:
+    """Return a measured factor, rounded down.
+
+    Examples
+    --------
+    >>> at_least_times(2 / 3), at_least_times(0.4999999999), at_least_times(0.0)
+    ('×0.666', '×0.5', '×0')
+    """
+    return f"×{floor(lift * (1 + _SLACK))}"

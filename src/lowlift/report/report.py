@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from lowlift._audit import Audit, audit
+from lowlift._cells.kept import ValuesKept
 from lowlift._cells.utility import Utility
 from lowlift._certificates import Certificate
 from lowlift._channel import Channel
-from lowlift._guarantees import promise_in_full, stopped_note
 from lowlift._receipts import Receipt
 from lowlift._wording import capital
 from lowlift.confidence import LiftIntervals
@@ -18,19 +18,19 @@ from lowlift.criteria import Population
 from lowlift.encodings import Encoded
 from lowlift.errors import InvalidInput
 from lowlift.figures import LegendEntry, bar_chart_svg, legend, panel_svg
-from lowlift.figures.lifts import Shown, arranged
-from lowlift.figures.page import Table, render
+from lowlift.figures.lifts import Shown
+from lowlift.figures.page import Table
 from lowlift.figures.tradeoffs import curve_panels
 from lowlift.measures import bayes_vulnerability
 from lowlift.report import headings, lifts, limits, outputs, rows, tradeoffs
 from lowlift.report.beliefs import Belief, beliefs_of, worst_first
 from lowlift.report.notions import notions
-from lowlift.report.outcome import named
+from lowlift.report.outcome import named, stopped_words
 from lowlift.report.provenance import provenance_of
 from lowlift.report.public import Public, public_of
 from lowlift.report.reading import columns_read
-from lowlift.report.records import Limit, Number, Point, Verdict
-from lowlift.report.verdicts import curve_verdict, verdict_of
+from lowlift.report.records import Beside, Limit, Number, Point, Verdict
+from lowlift.report.verdicts import curve_verdict, promise_sentence, verdict_of
 from lowlift.tables import Origin
 from lowlift.tables.schema import OF_CELLS
 
@@ -76,14 +76,22 @@ class Report:
         The file that `points` were read from; empty when they were computed for this report.
     analysis
         What the analyst gets of published rows, compared with the source; never public.
+    values_kept
+        How many values of published rows stay as they are, where that is known; never public.
     recipient
-        Who gets what is published.
+        Who gets it.
     cautions, notes
         What to know before it is published, and what was decided where nothing was asked for.
     left_out
-        Columns that are not published as none was named, each with the reason.
+        Columns that are not published, each with the reason.
     commands
         What repeats and checks it.
+    tells
+        Columns of published rows that give a protected one away.
+    verified
+        How many checks of what was written hold.
+    beside
+        What is known of the files beside the published table.
     salt
         Makes the ids of sections and pictures differ from those of another report on a page.
 
@@ -93,7 +101,7 @@ class Report:
     >>> joint = ll.Joint.from_counts([[1, 3], [3, 1]])
     >>> raw = ll.audit(joint, ll.Channel.identity(joint), ll.LIP(0.5))
     >>> Report(raw).verdict.word
-    'The bound does not hold'
+    'The limit is not kept'
     """
 
     raw: Audit
@@ -112,18 +120,21 @@ class Report:
     curve_source: str = ""
     salt: str = ""
     analysis: Utility | None = None
+    values_kept: ValuesKept | None = None
     recipient: str = ""
     cautions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     commands: tuple[Number, ...] = ()
+    tells: tuple[str, ...] = ()
+    verified: str = ""
+    beside: Beside = field(default_factory=Beside)
 
     @classmethod
     def of_release(cls, encoded: Encoded, **facts: Any) -> "Report":
         """Return the report on what is published; X as it is is audited for comparison."""
         joint, criterion = encoded.release.joint, encoded.release.criterion
-        raw = audit(joint, Channel.identity(joint), criterion)
-        return cls(raw, encoded, **facts)
+        return cls(audit(joint, Channel.identity(joint), criterion), encoded, **facts)
 
     def __repr__(self) -> str:
         return f"<Report: {self.verdict.word}>"
@@ -149,6 +160,21 @@ class Report:
         return self.encoded is not None and self.encoded.name in OF_CELLS
 
     @property
+    def of_table(self) -> bool:
+        """Whether it is on a table, so that what others see is a row of it."""
+        return self.origin is not None
+
+    @property
+    def unit(self) -> str:
+        """What a symbol of X is: a value, a combination of values of several columns, or a cell."""
+        return outputs.unit_of(self)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The names of the protected columns."""
+        return tuple(one.name for one in self.origin.sensitive) if self.origin else ("S",)
+
+    @property
     def uncovered(self) -> str:
         """Why the bound does not cover all that was published; empty when it does."""
         return "" if self.publication is None else self.publication.uncovered
@@ -160,7 +186,7 @@ class Report:
 
     @cached_property
     def is_satisfied(self) -> bool:
-        """Whether every exact audit holds: of what is published, and of each sensitive column."""
+        """Whether every exact audit holds: of what is published, and of each protected column."""
         parts = (self.subject, *(part for _, part in self.columns))
         return all(part.is_certified and part.is_satisfied for part in parts)
 
@@ -191,7 +217,7 @@ class Report:
 
     @property
     def heads(self) -> tuple[Number, ...]:
-        """For whom the promise is, to whom the table goes, and when the report was made."""
+        """For whom the promise is, to whom the table goes, and when it was made."""
         return headings.heads(self)
 
     @cached_property
@@ -221,8 +247,8 @@ class Report:
 
     @property
     def stopped_note(self) -> str | None:
-        """How far a search came that was stopped; None when it ended by itself."""
-        return stopped_note(self.certificate)
+        """That a search was stopped; None when it ended by itself."""
+        return stopped_words(self.certificate) or None
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -232,7 +258,7 @@ class Report:
     @property
     def promise(self) -> str:
         """What is promised; empty for a trade-off, which has many bounds."""
-        return "" if self.is_curve else promise_in_full(self.raw.criterion, self.holds)
+        return "" if self.is_curve else promise_sentence(self, holds=self.holds)
 
     @property
     def adversary(self) -> str:
@@ -248,15 +274,16 @@ class Report:
     def warnings(self) -> tuple[Limit, ...]:
         """What to know of this very release before it is published."""
         found = [limit for limit in self.limits if limit.is_warning]
-        return (*found, *(Limit("", f"{capital(text)}", True) for text in self.cautions))
+        texts = (capital(limits.without_options(text)) for text in self.cautions)
+        return (*found, *(Limit("", text, True) for text in texts))
 
     @cached_property
     def beliefs(self) -> tuple[Belief, ...]:
         """What others can believe of one person, those that can grow most first."""
         if self.is_curve:
             return ()
-        names = tuple(one.name for one in self.origin.sensitive) if self.origin else ("S",)
-        return tuple(worst_first([named(one, names) for one in beliefs_of(self.subject)]))
+        found = [named(one, self.sensitive) for one in beliefs_of(self.subject)]
+        return tuple(worst_first(found))
 
     @cached_property
     def columns_read(self) -> Table | None:
@@ -266,14 +293,13 @@ class Report:
     @cached_property
     def words(self) -> Table | None:
         """The bound in the words of other notions, measured; None for a trade-off."""
-        return None if self.is_curve else notions(self.raw, self.published)
+        how: Any = {"is_rows": self.is_rows, "of_table": self.of_table}
+        return None if self.is_curve else notions(self.raw, self.published, **how)
 
     @cached_property
     def riskiest(self) -> Table:
         """The riskiest values, and what became of them."""
-        names, what = (self._x_names, self._names), "cell" if self.is_rows else "value"
-        how = {"is_judged": not self.is_curve}
-        return lifts.riskiest(self.raw, self.published, names, what=what, **how)
+        return lifts.riskiest_of(self)
 
     @cached_property
     def utility(self) -> tuple[Number, ...]:
@@ -282,13 +308,18 @@ class Report:
 
     @property
     def kept_by_column(self) -> str:
-        """How many rows keep their value of each column, in words; empty where it is not known."""
+        """How many rows keep their value of each column, in words; empty where not known."""
         return outputs.kept_by_column(self)
+
+    @cached_property
+    def utility_in_full(self) -> tuple[Number, ...]:
+        """More of what is kept of published rows, for the annex."""
+        return rows.in_full(self.analysis, self.encoded) if self.is_rows and self.encoded else ()
 
     @cached_property
     def channel(self) -> Table | None:
         """What each published value stands for."""
-        return None if self.encoded is None else outputs.channel_table(self.encoded)
+        return None if self.encoded is None else outputs.channel_table(self, lifts.names(self))
 
     @cached_property
     def columns_compared(self) -> Table | None:
@@ -305,35 +336,20 @@ class Report:
         """Parameters, versions, time, hashes, draws."""
         return provenance_of(self)
 
-    # Pictures, drawn when asked for.
-
-    @cached_property
-    def _x_names(self) -> tuple[str, ...]:
-        if self.encoded is not None:
-            return self.encoded.x_texts
-        return lifts.output_names(self.raw, None)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return lifts.output_names(self.subject, self.encoded.texts if self.encoded else None)
-
     @cached_property
     def shown_before(self) -> Shown:
         """The lifts of X as it is that are drawn."""
-        return arranged(self.raw, self._x_names, "cells" if self.is_rows else "values of X")
+        return lifts.shown_before(self)
 
     @cached_property
     def shown_after(self) -> Shown | None:
         """The lifts of what is published that are drawn."""
-        if self.published is None:
-            return None
-        what = "published cells" if self.is_rows else "published values"
-        return arranged(self.published, self._names, what)
+        return lifts.shown_after(self)
 
     @cached_property
     def lift_before_svg(self) -> str:
         """The log-lifts of S by X, as a picture."""
-        what = "cells" if self.is_rows else "values of X"
+        what = lifts.symbols_of(self)
         return lifts.heat_map(self, self.shown_before, "Lift of S by X as it is", what)
 
     @cached_property
@@ -360,15 +376,10 @@ class Report:
         shares = outputs.shares_of(self.raw, self.encoded)[side]
         return bar_chart_svg(**shares._asdict(), title=title, salt=self.salt)
 
-    @property
-    def _mark(self) -> Point | None:
-        """The release as a point of the curve."""
-        return tradeoffs.mark_of(self)
-
     @cached_property
     def curve_svgs(self) -> tuple[str, ...]:
         """Utility and leakages over the budget, this release marked; empty without points."""
-        panels = curve_panels(self.points, self._mark) if self.points else []
+        panels = curve_panels(self.points, tradeoffs.mark_of(self)) if self.points else []
         return tuple(
             panel_svg(panel, width=3.9, height=3.0, salt=f"{self.salt}curve-{k}")
             for k, panel in enumerate(panels)
@@ -379,15 +390,9 @@ class Report:
         """The labels of the curve, each with its swatch."""
         if not self.points:
             return ()
-        return tuple(legend(curve_panels(self.points, self._mark)))
+        return tuple(legend(curve_panels(self.points, tradeoffs.mark_of(self))))
 
     @cached_property
     def mechanisms(self) -> Table | None:
         """The mechanisms side by side; None without points."""
-        return tradeoffs.side_by_side(self.points, self._mark) if self.points else None
-
-
-def page(report: Report, *, is_public: bool = False) -> str:
-    """Return a report, or its public form, as one HTML page without anything from outside."""
-    facts = report.public if is_public else report
-    return render("lowlift.report", "report.html", report=facts, is_public=is_public)
+        return tradeoffs.side_by_side(self.points, tradeoffs.mark_of(self)) if self.points else None
