@@ -142,6 +142,79 @@ def test_where_the_print_is_exceeded_the_corrected_bound_holds():
     assert found.chi2_lift == pytest.approx(0.16, rel=1e-12)
 
 
+INVERSES = {
+    "l1_lift_inverse": lambda v: abs(1 / v - 1),
+    "chi2_lift_inverse": lambda v: (1 / v - 1) ** 2,
+}
+#: Lifts between d and u: t is u; t is below u; both at once nearly; d at and below 1/2; d near 1.
+ENDS = [
+    (Fraction(6, 7), Fraction(9, 7)),
+    (Fraction(9, 10), Fraction(10)),
+    (Fraction(9, 10), Fraction(163, 100)),
+    (Fraction(1, 2), Fraction(30)),
+    (Fraction(1, 20), Fraction(3)),
+    (Fraction(999, 1000), Fraction(5)),
+]
+
+
+def inside(d, u):
+    """Return ALIP with the largest float budgets whose lifts lie within d and u."""
+    low, high = budget(1 / d), budget(u)
+    while not at_least_exp(1 / d, low):
+        low = math.nextafter(low, 0)
+    while not at_least_exp(u, high):
+        high = math.nextafter(high, 0)
+    return ll.ALIP(low, high)
+
+
+def at_least_exp(ratio, found):
+    return at_most_exp(ratio.denominator, ratio.numerator, -Fraction(found))
+
+
+def pairs(d, u, steps):
+    """Return every pair of lifts of two values of S on a grid of [d, 1) and (1, u]."""
+    low = [d + (1 - d) * Fraction(k, steps) for k in range(steps)]
+    high = [1 + (u - 1) * Fraction(k, steps) ** 2 for k in range(1, steps + 1)]
+    return itertools.product(low, high)
+
+
+@pytest.mark.parametrize(("d", "u"), ENDS)
+@pytest.mark.parametrize("name", INVERSES)
+def test_proposition_5_is_reached_and_not_exceeded(name, d, u):
+    function = INVERSES[name]
+    loose = Fraction(getattr(implied_measures(alip_of([(d, u)])), name))
+    found = Fraction(getattr(implied_measures(inside(d, u)), name))
+    best = max(
+        ((b - 1) * function(a) + (1 - a) * function(b)) / (b - a) for a, b in pairs(d, u, 120)
+    )
+    assert best <= loose
+    assert found <= loose <= found * (1 + Fraction(1, 10**12))
+    assert float(best) == pytest.approx(float(found), rel=2e-4)
+
+
+def test_proposition_5_where_three_values_of_s_reach_it():
+    p_s, outputs, _ = case(np.array([[3, 2, 2], [2, 3, 2], [2, 2, 3]]))  # lifts 9/7, 6/7, 6/7
+    found = implied_measures(alip_of(outputs))
+    for name, value in (
+        ("l1_lift_inverse", Fraction(5, 27)),
+        ("chi2_lift_inverse", Fraction(17, 486)),
+    ):
+        assert mean(p_s, outputs[0], INVERSES[name]) == value <= Fraction(getattr(found, name))
+        assert getattr(found, name) == pytest.approx(float(value), rel=1e-12)
+
+
+def test_proposition_5_at_its_ends():
+    for zero in (ll.ALIP(0.0, 1.0), ll.ALIP(1.0, 0.0), ll.ALIP(math.inf, 0.0)):
+        found = implied_measures(zero)
+        assert [str(found.l1_lift_inverse), str(found.chi2_lift_inverse)] == ["0.0", "0.0"]
+    far = implied_measures(ll.ALIP(1.0, math.inf))  # e**-1 < 1/2: the print is right here
+    assert far.l1_lift_inverse == pytest.approx(math.e - 1, rel=1e-12)
+    assert far.chi2_lift_inverse == pytest.approx((math.e - 1) ** 2, rel=1e-12)
+    near = implied_measures(ll.ALIP(1e-9, math.inf))  # 2 (1 - d) and (1 - d)/4, nearly
+    assert near.l1_lift_inverse == pytest.approx(2e-9, rel=1e-4)
+    assert near.chi2_lift_inverse == pytest.approx(2.5e-10, rel=1e-6)
+
+
 def test_proposition_4_is_reached():
     # One s has all of the deviation above, so alpha = inf gives the lift itself.
     joint = ll.Joint.from_counts([[3, 1], [1, 3]])

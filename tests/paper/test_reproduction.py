@@ -517,5 +517,6 @@ def test_another_setup_is_drawn_and_compared_with_nothing(elsewhere):
         assert sum(ours) == pytest.approx(1, abs=1e-12)
     text = elsewhere.read_text("utf-8")
     assert text.count("Not the paper's setup") == 4
+    assert text.count("no points to compare with. <a download") == 4
     assert "|S|=3, |X|=8, means over 3 random joints" in text
     assert "nan" not in re.sub(r"<svg.*?</svg>|base64,[^\"]*", "", text, flags=re.DOTALL)

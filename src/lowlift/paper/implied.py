@@ -61,10 +61,11 @@ def implied_measures(criterion: ALIP | LIP | MaxLift, *, alpha: float = 2.0) -> 
     r"""Return what a bound on the lift implies for the averaged measures (Propositions 1, 3, 5).
 
     With ``u = e**upper`` and ``d = e**-lower``: the l1-lift is at most ``2(u-1)(1-d)/(u-d)``, the
-    total variation half of that, the chi2-lift and the chi2-divergence ``(u-1)(1-d)``, the
-    l1-lift-inverse ``m = max(1/d - 1, 1 - 1/u)`` and the chi2-lift-inverse ``m**2``. The paper
-    prints ``u - 1``, ``(u-1)**2``, ``1/d - 1`` and ``(1/d - 1)**2`` for these, which is false
-    in general.
+    total variation half of that, the chi2-lift and the chi2-divergence ``(u-1)(1-d)``. The l1- and
+    the chi2-lift-inverse are at most ``((t-1) f(d) + (1-d) f(t)) / (t-d)`` for the t in (1, u]
+    that makes it largest, with ``f(l) = |1/l - 1|`` and ``(1/l - 1)**2``. The paper prints
+    ``u - 1``, ``(u-1)**2``, ``1/d - 1`` and ``(1/d - 1)**2`` for these, which is false in general.
+    Two values of S reach each of these bounds, so no smaller one holds.
 
     Parameters
     ----------
@@ -89,6 +90,8 @@ def implied_measures(criterion: ALIP | LIP | MaxLift, *, alpha: float = 2.0) -> 
     >>> joint = ll.Joint.from_counts([[2, 4], [4, 2]])  # lifts between 2/3 and 4/3
     >>> ll.measures.l1_lift(joint, ll.Channel.identity(joint)).round(4)
     array([0.3333, 0.3333])
+    >>> round(found.l1_lift_inverse, 4), round(found.chi2_lift_inverse, 4)
+    (0.8333, 0.75)
     """
     if not isinstance(criterion, ALIP | LIP | MaxLift):
         raise InvalidInput(
@@ -101,7 +104,6 @@ def implied_measures(criterion: ALIP | LIP | MaxLift, *, alpha: float = 2.0) -> 
     u, inverse = _exp_up(upper), _exp_up(lower)  # inverse is 1/d
     d = Fraction(0) if inverse is None else 1 / inverse
     chord = _chord(u, d)
-    far = None if inverse is None else max(inverse - 1, Fraction(1) if u is None else 1 - 1 / u)
     order = Fraction(alpha) / (Fraction(alpha) - 1)
     information = None if math.isinf(upper) else Fraction(upper)
     both = None if math.isinf(lower + upper) else Fraction(lower) + Fraction(upper)
@@ -117,8 +119,8 @@ def implied_measures(criterion: ALIP | LIP | MaxLift, *, alpha: float = 2.0) -> 
         _up(2 * chord),
         _up(chi2),
         _up(u),
-        _up(far),
-        _up(None if far is None else far**2),
+        _up(_l1_inverse(u, d)),
+        _up(_chi2_inverse(u, d)),
         _up(inverse),
     )
 
@@ -210,6 +212,53 @@ def _chord(u: Fraction | None, d: Fraction) -> Fraction:
     return (u - 1) * (1 - d) / (u - d) if u > 1 and d < 1 else Fraction(0)
 
 
+def _l1_inverse(u: Fraction | None, d: Fraction) -> Fraction | None:
+    """Return the largest mean of |1/l - 1|, or a little more; None for infinity.
+
+    The best t is u, but at most ``d / (1 - r)`` with ``r = sqrt(2(1 - d))``, where r < 1.
+    """
+    if u == 1 or d == 1:
+        return Fraction(0)
+    if d == 0:
+        return None
+    turns = 2 * d > 1 and (u is None or (u > d and (1 - d / u) ** 2 >= 2 * (1 - d)))
+    if turns:
+        root = power(2 * (1 - d), Fraction(1, 2), _BITS)
+        r = root.low if isinstance(root, Enclosure) else root
+        return (1 - d) * (3 - d - 2 * r) / d**2
+    if u is None:
+        return 1 / d - 1
+    return (1 - d) * (u - 1) * (u + d) / (d * u * (u - d))
+
+
+def _chi2_inverse(u: Fraction | None, d: Fraction) -> Fraction | None:
+    """Return the largest mean of (1/l - 1)**2, or a little more; None for infinity.
+
+    The best t is u, but at most the root above 1 of `slope`, where 2d > 1.
+    """
+    if u == 1 or d == 1:
+        return Fraction(0)
+    if d == 0:
+        return None
+    far = (1 / d - 1) ** 2
+
+    def slope(t: Fraction) -> Fraction:
+        return (far - 1) * t**3 + 4 * t**2 - (3 + 2 * d) * t + 2 * d
+
+    if 2 * d <= 1 or (u is not None and slope(u) >= 0):
+        if u is None:
+            return far
+        low = high = u
+    else:
+        low, high = Fraction(1), Fraction(2) if u is None else u
+        while slope(high) >= 0:
+            low, high = high, 2 * high
+        for _ in range(_BITS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if slope(middle) >= 0 else (low, middle)
+    return ((high - 1) * far + (1 - d) * (1 - 1 / high) ** 2) / (low - d)
+
+
 def _exp_up(budget: float) -> Fraction | None:
     """Return a fraction that is e**budget or a little above; None for infinity."""
     if budget > _LARGEST:
@@ -221,4 +270,4 @@ def _exp_up(budget: float) -> Fraction | None:
 
 def _up(value: Fraction | None) -> float:
     """Return the smallest float that is not below."""
-    return math.inf if value is None else -float_below(-value)
+    return math.inf if value is None else 0.0 - float_below(-value)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowlift._version import __version__
+from lowlift._wording import counted
 from lowlift.errors import InvalidInput
 from lowlift.figures.charts import figure_files
 from lowlift.figures.panels import Curve, Panel
@@ -246,8 +247,9 @@ def _figure(
     panels = tuple(_panel(experiment, quantity, sweeps) for quantity in experiment.quantities)
     paper = f"; the paper: {experiment.joints:,}" + ", our guess" * (experiment.number == 6)
     setup = (
-        f"|S|={experiment.n_s}, |X|={experiment.n_x}, means over {size.joints_of(experiment):,} "
-        f"random joints (uniform entries over their sum{paper * experiment.is_printed}), "
+        f"|S|={experiment.n_s}, |X|={experiment.n_x}, means over "
+        f"{counted(size.joints_of(experiment), 'random joint')} (uniform entries over their sum"
+        f"{paper * experiment.is_printed}), "
         f"seed {size.seed}, "
         f"ε from {experiment.epsilons[0]:g} to {experiment.epsilons[-1]:g}; "
         "budgets ε_l=λε, ε_u=(1−λ)ε."
