@@ -64,12 +64,39 @@ REASONS: dict[tuple[str, str], str] = {
 }
 
 
+#: How many copies keyed draws should take, where it is not 5.
+_AIMS = {"Spark": 3}
+
+
 def reason_of(contest: dict[str, Any], rival: dict[str, Any]) -> str | None:
     """Return why a rival takes less time; None without a reason."""
     for (group, who), reason in REASONS.items():
         if contest["group"] == group and rival["who"].startswith(who):
             return reason
     return None
+
+
+def copies(contests: list[dict[str, Any]]) -> str:
+    """Say how many plain copies keyed draws take in each engine, and the least they can take."""
+    lines = []
+    for contest in contests:
+        times = {e["who"]: e["seconds"]["median"] for e in (contest["ours"], *contest["rivals"])}
+        drawn, copied, hashed = (
+            next((seconds for who, seconds in times.items() if part in who), None)
+            for part in ("keyed", "plain copy", "SHA-256")
+        )
+        if drawn is None or copied is None:
+            continue
+        engine = contest["data"].split(",")[0]
+        what = "ids that are texts" if "texts" in contest["name"] else "ids"
+        aim = _AIMS.get(engine, 5)
+        words = f"- {engine}, {what}: {drawn / copied:.2g} copies (aim {aim})"
+        if hashed is not None:
+            words += f"; a SHA-256 of each id, and nothing else, takes {hashed / copied:.2g}"
+            words += ", so the aim cannot be reached" * (hashed >= aim * copied)
+        lines.append(f"{words}.")
+    head = "Keyed draws, against the plain copy in the same engine:"
+    return "\n".join([head, "", *lines]) if lines else ""
 
 
 def is_ahead(rival: dict[str, Any]) -> bool:

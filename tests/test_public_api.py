@@ -232,6 +232,8 @@ def test_modules_are_there_without_an_import_of_their_own():
     assert subprocess.run(run, capture_output=True, text=True, check=True).stdout
     with pytest.raises(AttributeError, match="no attribute 'lipp'"):
         _ = lowlift.lipp
+    with pytest.raises(AttributeError, match=r"mean over outputs: PML\(epsilon\) keeps it"):
+        _ = lowlift.MaximalLeakage
     assert dir(lowlift) == sorted(lowlift.__all__)
 
 

@@ -8,10 +8,10 @@ Point: TypeAlias = tuple[float, float]
 
 
 def picture(width: float, height: float, title: str, parts: Iterable[str]) -> str:
-    """Return an ``<svg>`` element; the page sets its size."""
+    """Return an ``<svg>`` element; the page sets its size, and scrolls what is too wide for it."""
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" font-family="inherit" '
-        f'style="min-width:{min(width, 460) * 0.8:.0f}px;max-width:{width * 1.1:.0f}px">'
+        f'style="min-width:{width * 0.7:.0f}px;max-width:{width * 1.1:.0f}px">'
         f"<title>{html.escape(title)}</title>{''.join(parts)}</svg>"
     )
 

@@ -33,16 +33,29 @@ def run() -> tuple[Design, Preview]:
         return made, preview(source, made)
 
 
-def rows_of_the_table() -> set[tuple[str, ...]]:
-    """Return every row of the table, without its number."""
+@cache
+def rows_of_the_table() -> tuple[tuple[str, ...], ...]:
+    """Return every row of the table, without its number; the disease is last."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         runpy.run_path(str(_GUIDE / "patients.py"), run_name="__main__")
         with Path("patients.csv").open(encoding="utf-8") as file:
-            return {tuple(row[1:]) for row in list(csv.reader(file))[1:]}
+            return tuple(tuple(row[1:]) for row in list(csv.reader(file))[1:])
+
+
+def given_away() -> int:
+    """Return how many rows have a disease that everybody with the same values has.
+
+    `beliefs` as the table is are those of groups of similar rows, which say less than single rows.
+    """
+    rows = rows_of_the_table()
+    diseases: dict[tuple[str, ...], set[str]] = {}
+    for *values, disease in rows:
+        diseases.setdefault(tuple(values), set()).add(disease)
+    return sum(len(diseases[tuple(values)]) == 1 for *values, _ in rows)
 
 
 def beliefs() -> list[tuple[str, float, tuple[float, float], tuple[float, float]]]:
-    """Return per disease P(s), and the smallest and largest P(s|row) before and after."""
+    """Return per disease P(s), and the smallest and largest P(s|group of rows) before and after."""
     made, _ = run()
     joint, audit = made.encoded.release.joint, made.encoded.release.audit
     found = []
@@ -143,11 +156,16 @@ def before_and_after() -> str:
             ),
         ]
     bottom = y0 + 3 * 40 + 2
+    alone = (
+        "As it is: what groups of similar rows say. Single rows say more: "
+        f"{given_away()} of {len(rows_of_the_table()):,} give their disease away."
+    )
     for share in (0, 0.25, 0.5, 0.75, 1):
         parts.append(words((at(share), bottom), _share(share), "soft", size=11))
     parts += [
         words((right + 16, y0 - 30), "as it is", "atom-ink", "start", 13),
         words((right + 108, y0 - 30), "published", "region-ink", "start", 13, bold=True),
         words((24, bottom), "│ before", "soft", "start", 11),
+        words((24, bottom + 24), alone, "soft", "start", 12),
     ]
-    return picture(850, bottom + 14, "Rows of a table before and after, and what they tell", parts)
+    return picture(850, bottom + 38, "Rows of a table before and after, and what they tell", parts)

@@ -26,7 +26,9 @@ def titanic() -> str:
 
 
 def for_both_themes(svg: str) -> str:
-    """Return a chart whose ink is the page's."""
+    """Return a chart whose ink and ground are the page's."""
+    svg = svg.replace('fill="#ffffff"', 'fill="none"')
+    svg = svg.replace("#ffffff", "var(--color-background-primary)")  # edges of marks
     for colour in ("#333333", "#000000"):
         svg = svg.replace(colour, "currentColor")
     return svg.replace("#e4e4e4", "var(--color-background-border)")

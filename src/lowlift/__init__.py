@@ -153,6 +153,11 @@ _NAMES = {
     "SolverFailed",
     "tables": "Schema read_joint",
 }
+#: It has no class: a criterion bounds each output.
+_MAXIMAL_LEAKAGE = (
+    "Maximal leakage is a mean over outputs: PML(epsilon) keeps it at most epsilon, and "
+    "measures.maximal_leakage computes it."
+)
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
@@ -163,7 +168,8 @@ def __getattr__(name: str) -> Any:
         return globals()[name]
     module = f"lowlift.{name}"
     if name.startswith("__") or find_spec(module) is None:
-        raise AttributeError(f"module 'lowlift' has no attribute {name!r}")
+        hint = f". {_MAXIMAL_LEAKAGE}" if name == "MaximalLeakage" else ""
+        raise AttributeError(f"module 'lowlift' has no attribute {name!r}{hint}")
     return import_module(module)
 
 

@@ -31,5 +31,5 @@ def check_positive(value: Any, parameter: str) -> None:
     """Refuse what is not a positive number; inf is one."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not value > 0 or (isinstance(value, int) and value.bit_length() > 1000):
-        got = repr(value) if is_number and abs(value) < 1e300 else type(value).__name__
+        got = repr(value) if is_number and not abs(value) >= 1e300 else type(value).__name__
         raise InvalidInput(f"{parameter} must be positive; got {got}.")

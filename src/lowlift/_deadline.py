@@ -54,6 +54,12 @@ class Deadline:
             self.start += spent
             self.end += spent
 
+    def half(self) -> "Deadline":
+        """Return a deadline of the same start at half of the time."""
+        part = Deadline.__new__(Deadline)
+        part.start, part.end = self.start, self.start + (self.end - self.start) / 2
+        return part
+
     def earlier(self, seconds: float) -> "Deadline":
         """Return a deadline of the same start that leaves so many seconds, at most half of all.
 
@@ -71,5 +77,7 @@ def check_time_limit(time_limit: float | None) -> None:
         return
     is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
     if not is_number or not time_limit >= 0 or (math.inf > time_limit > 1e15):
-        shown = repr(time_limit) if is_number and time_limit < 1e15 else type(time_limit).__name__
+        shown = (
+            repr(time_limit) if is_number and not time_limit >= 1e15 else type(time_limit).__name__
+        )
         raise InvalidInput(f"time_limit must be 0 seconds or more, below 1e15 or inf; got {shown}.")

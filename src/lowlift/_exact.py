@@ -294,6 +294,8 @@ def power_sum_at_most_exp(
             high = math.ceil(max(ends) - bound * (1 << bits))
             if low > (room - w.bit_length() + 1) << bits:  # w e**t > scale by itself
                 return 1, 1
+            if high > (room + 1) << bits:  # its power would have as many digits: more bits first
+                return -1, 1
             term = (0, 1) if high < -(2 * bits << bits) else exp_between(low, high, bits)
             lo, hi = lo + w * term[0], hi + w * term[1]
         return lo, hi

@@ -43,7 +43,7 @@ class Receipt:
         """Why the bound does not cover all that was published; empty when it does."""
         found = []
         if any(item.startswith("the kept columns") for item in self.outside_the_guarantee):
-            found.append("columns were published beside them that the bound does not cover")
+            found.append("columns were published beside them that the limit does not cover")
         if self.draws.startswith("seeded"):
             found.append("values were drawn by a seed, and who knows it can undo them")
         return "; ".join(found)

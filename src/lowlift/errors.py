@@ -39,9 +39,10 @@ ADVICE: Mapping[str, str] = {
     "missing": 'Design with missing="value", or remove them.',
     "overwrite": "Choose another name, or pass force=True.",
     "remote": "Pass password, certificate and key, or leave host out: only this machine gets in.",
+    "subkey": "Name that table with key_table, or leave the view out.",
     "unaudited": "Name the files of the earlier releases (Recording(releases=...)), or accept it "
     "with Recording(accept_unaudited=True).",
-    "unchecked": "To accept it, pass Options(accept_unchecked=True).",
+    "unchecked": "To accept it, pass accept_unchecked=True.",
     "uncovered": "Release those columns too, leave them out, or pass accept_uncovered=True.",
 }
 

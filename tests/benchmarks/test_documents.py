@@ -249,3 +249,20 @@ def test_the_cpu_time_of_started_processes_counts():
         busy.communicate("\n")
     assert running > 0.25
     assert clock.seconds() > 0.25
+
+
+def in_engine(data, **seconds):
+    ours, *rivals = ({"who": who, "seconds": {"median": s}} for who, s in seconds.items())
+    return {"name": "publish", "data": data, "ours": ours, "rivals": rivals}
+
+
+def test_copies_are_said_for_keyed_draws_with_what_they_cannot_go_below():
+    fresh, keyed, copy_, hashed = "fresh draws", "keyed draws", "plain copy of x", "SHA-256 of each"
+    slow = in_engine("Spark, 9 rows", **{fresh: 4.0, keyed: 15.0, copy_: 1.0, hashed: 3.0})
+    text = reasons.copies([slow, in_engine("DuckDB", **{fresh: 2.0, copy_: 1.0})])
+    assert "- Spark, ids: 15 copies (aim 3); a SHA-256" in text
+    assert text.endswith("takes 3, so the aim cannot be reached.")
+    quick = in_engine("PostgreSQL, 9 rows", **{keyed: 4.4, copy_: 1.0, hashed: 1.3})
+    assert reasons.copies([quick]).endswith("4.4 copies (aim 5); a SHA-256 of each id, and nothing "
+                                            "else, takes 1.3.")  # fmt: skip
+    assert reasons.copies([in_engine("DuckDB", **{fresh: 2.0, copy_: 1.0})]) == ""

@@ -31,15 +31,15 @@ FRAME = set(
         r"\w+",
         """
         change largest none smallest
-        a above after all allowed allows alone an and anew are as asked at before below between
-        bins bits bootstrap bound break by cell cells code column columns confidence confidential
-        data detail distance drawn draws estimate fail files fingerprint for from guess highest id
-        in information interval intervals into is it its joint keeps kept leakage least left lift
-        lifts log lowest max mean mechanism min minus missing more most nats new nmi no not of ok
-        on once or out output outputs p part parts proven public publication publications publish
-        published publishing remarks right row rows s seeing share so split stands state stay
-        tables taken than that the their they this to total types value values verified were what
-        when where which with wrote x y yes ε
+        a above after all allowed allows alone an and anew any are as asked at before below between
+        bins bits bootstrap bound break by cell cells close code column columns confidence
+        confidential data detail distance drawn draws estimate fail files fingerprint for from guess
+        highest how id in information interval intervals into is it its itself joint keeps kept
+        leakage least left lift lifts log lowest max mean mechanism min minus missing more most nats
+        new nmi no not of ok on once or out output outputs p part parts proven public publication
+        publications publish published publishing remarks right row rows s seeing share so split
+        stands state stay tables taken than that the their they this to total types value values
+        verified were what when where which with wrote x y yes ε
         """,
     )
 )

@@ -71,6 +71,22 @@ def test_an_option_names_another_ledger(lowlift, sanitize, own):
     assert "give --ledger or --no-ledger, not both" in ran.err
 
 
+@pytest.mark.parametrize("width", [60, 140])
+def test_a_ledger_can_be_read_on_any_screen(lowlift, sanitize, own, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert sanitize("a.csv", "--to", "Ministry of Health").code == 0
+    shown = lowlift("ledger", "show").out
+    assert "people.csv: ward" in shown
+    assert "Ministry of Health" in shown
+    assert max(map(len, shown.splitlines()[1:])) <= width  # the first names the file
+
+
+def test_a_file_that_is_no_ledger_is_named_before_its_mode(lowlift, own):
+    Path("other.csv").write_text("a,b\n" * 400)
+    Path("other.csv").chmod(0o644)
+    assert "no ledger of lowlift" in lowlift("ledger", "show", "--ledger", "other.csv").err
+
+
 def test_a_bound_is_shown_as_it_was_given(lowlift, sanitize, own):
     assert sanitize("a.csv", epsilon=0.1).code == 0
     given = ("--for", "population", "--confidence", "0.9995", "--to", "one", "--total", "5")

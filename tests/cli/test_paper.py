@@ -64,6 +64,9 @@ def test_a_figure_is_drawn_at_another_size(tmp_path):
     kept = {row["series"]: float(row["ours"]) for row in rows}
     assert kept["subset-merging"] <= kept["srr"] + 1e-9
     assert kept["srr"] <= kept["aorr"] + 1e-9
+    text = (tmp_path / "larger" / "index.html").read_text("utf-8")
+    assert "means over 1 random joint (" in text
+    assert "1 joints" not in text
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ def test_a_screen_says_what_the_confidence_does_not_cover(lowlift, table):
     asked = ("-s", "income", *BOUND)
     rows = lowlift("sanitize", table, *asked, "-o", "safe.csv", "--report", "r.html")
     assert "if cells had been given: these were learnt from the rows" in rows.out
-    assert "if cells had been given" in (table.parent / "r.html").read_text()
+    report = (table.parent / "r.html").read_text()
+    assert "confidence does not cover that the kinds of rows were learnt from these" in report
     values = lowlift("sanitize", table, *asked, "-x", "job", "-o", "jobs.csv")
     assert "if cells had been given" not in values.out
     assert "Are these rows everybody, or a sample?" in values.out
@@ -264,8 +265,8 @@ def test_no_warning_of_the_codebook_unless_it_is_written(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         safe = ll.sanitize(people(), **options)
-    assert any("fitted" in line for line in safe.warnings)
-    with pytest.warns(ll.LowliftWarning, match="fitted"):
+    assert any("by which chances" in line for line in safe.warnings)
+    with pytest.warns(ll.LowliftWarning, match="by which chances"):
         ll.sanitize(people(), **options, target=str(tmp_path / "safe.csv"))
 
 
@@ -324,7 +325,9 @@ def test_rows_are_drawn_by_a_key_again_and_exported(lowlift, tmp_path):
 
 def test_only_the_law_is_published_where_the_bound_allows_no_more():
     frame = pd.DataFrame({"a": [1, 2] * 100, "b": ["u", "v"] * 100, "s": ["x", "y"] * 100})
-    with pytest.warns(ll.LowliftWarning, match="nothing but the law of the table is published"):
+    with pytest.warns(
+        ll.LowliftWarning, match="tells nothing of the row that it replaces: the limit allows"
+    ):
         safe = ll.sanitize(frame, sensitive="s", criterion=ll.LIP(0.0))
     assert safe.verification.is_ok
     assert len(safe.table) == 200
@@ -387,6 +390,8 @@ def test_screens_of_rows_speak_of_rows_and_cells(lowlift, table, tmp_path):
     for found in (made, shown):
         assert "seeing a published row" in found.out
         assert re.search(r"rows that stay in their cell +[0-9.]+%; what is published is", found.out)
+    said = re.search(r"values that stay as they are +([0-9.]+)%; ([0-9.]+)% by chance", made.out)
+    assert float(said[1]) > float(said[2])
     assert "stands for" not in shown.out
     assert re.search(r"The \d+ largest of \d+ parts? of cells", shown.out)
     assert "0 of" in verified.out
@@ -398,7 +403,7 @@ def test_the_report_of_rows_speaks_of_rows_and_cells():
     report = report_of(safe)
     assert "seeing a published row" in report.verdict.sentence
     names = [number.name for number in (*report.verdict.numbers, *report.utility)]
-    assert "Cells that break the bound" in names
+    assert "Cells that break the limit" in names
     assert "Rows changed" not in names
     (again,) = (limit for limit in report.limits if limit.name == "Repeated releases")
     assert "key" not in again.text

@@ -224,9 +224,11 @@ def test_codebooks_warn_of_small_counts_wherever_they_are_written(lowlift, tmp_p
     rows = rows_of([[2, 50, 50], [2, 50, 50]], ("a", "b"), ("u", "v", "w"))
     table = write_csv(tmp_path / "t.csv", ("s", "x"), rows)
     asked = (table, "-s", "s", "-x", "x", *BOUND)
-    assert "below 5" in lowlift("design", *asked, "--public", "c.json").out
-    assert "below 5" in lowlift("sanitize", *asked, "-o", "a.csv").out
-    assert "below 5" in str(data_of(lowlift("sanitize", *asked, "-o", "b.csv", "--json")))
+    assert "fewer than 5 times" in lowlift("design", *asked, "--public", "c.json").out
+    assert "fewer than 5 times" in lowlift("sanitize", *asked, "-o", "a.csv").out
+    assert "fewer than 5 times" in str(
+        data_of(lowlift("sanitize", *asked, "-o", "b.csv", "--json"))
+    )
     lowlift("sanitize", *asked, "-o", "c.csv", "--round-to", 0.1)
     assert json.loads((tmp_path / "c.codebook.json").read_text())["round_to"] == 0.1
 
@@ -248,7 +250,7 @@ def test_what_a_sample_supports_is_said(lowlift, people, tmp_path):
         assert found.code == 0
         assert "The bound is for this table: its rows are everybody." in found.out
         assert "too small to support the bound" in found.out
-        assert "1 pair of a sensitive and a released value never occurs together" in found.out
+        assert "1 pair of a protected and a published value never occurs together" in found.out
     found = lowlift("audit", people, *S_X, "--criterion", "lip", "--epsilon", 4)
     assert "The bound is for this table: its rows are everybody." in found.out
     assert "too small" not in found.out

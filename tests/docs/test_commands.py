@@ -12,6 +12,7 @@ import pytest
 import typer.main
 
 from lowlift._cli.app import app
+from lowlift._kernels import compilation
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "howto"
@@ -216,3 +217,13 @@ def test_a_page_that_is_not_what_its_commands_print_is_found(howto):
     assert wrong[0].startswith("docs/howto.md is not what its commands print")
     assert wrong[-2:] == ["-Verified#", "+NOT verified#"]
     assert "+more" in howto.differences(page, old, old + "more\n")
+
+
+def test_one_command_compiles_all_that_mechanisms_need(monkeypatch):
+    text = (ROOT / "docs" / "install.md").read_text("utf-8").replace("\\\n", "")
+    programs = re.findall(r'python -c "(.*?)"$', text, re.MULTILINE)
+    assert len(programs) == 2  # in a shell, and while a container is built
+    assert programs[0] == programs[1]
+    monkeypatch.setattr(compilation, "_ready", set())
+    exec(programs[0], {})
+    assert compilation._ready == set(compilation._MODULES) - {"digests"}

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -55,6 +56,13 @@ def test_its_rows_are_rows_of_the_table(front, stored):
         assert any(row[:3] == after for row in rows)
 
 
+def test_it_says_that_single_rows_say_more_than_groups(front, stored):
+    rows = pd.DataFrame(front.rows_of_the_table())
+    alike = rows.groupby([0, 1, 2])[3].transform("nunique")
+    assert front.given_away() == (alike == 1).sum() > 0
+    assert any(f"{front.given_away()} of {len(rows):,} give" in text for text in stored)
+
+
 def test_a_bound_of_one_and_a_half_is_kept(front):
     made, _ = front.run()
     assert made.encoded.release.audit.is_satisfied
@@ -66,12 +74,12 @@ def test_a_bound_of_one_and_a_half_is_kept(front):
 def test_what_is_said_beside_it_is_what_it_shows(front):
     raw, safe = ranges(front)["lungs"]
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert f"as it is, {raw} for lungs; published, {safe}]" in readme
+    assert f"as it is, {raw} for lungs in groups of similar rows; published, {safe}]" in readme
     low, high = safe.split(" to ")
     caption = " ".join((DOCS / "index.md").read_text("utf-8").split())
-    assert raw.startswith("0%")  # "some rule it out"
-    assert f"lungs are ill with {raw.split(' to ')[1]}" in caption
-    assert f"none says less than {low} or more than {high}" in caption
+    assert raw.startswith("0%")  # "some rule them out"
+    assert f"give lungs a chance of {raw.split(' to ')[1]}" in caption
+    assert f"no published row says less than {low} or more than {high}" in caption
 
 
 def test_the_picture_can_be_read_on_light_and_dark_pages(front):
@@ -91,10 +99,47 @@ def test_the_picture_can_be_read_on_light_and_dark_pages(front):
     assert root.find(f"{SVG}rect").attrib["class"] == "ground"  # a ground of its own
 
 
+@pytest.mark.parametrize("name", ["README.md", "SECURITY.md"])
+def test_links_outside_the_site_lead_to_a_file_and_a_heading(name):
+    text = re.sub(
+        r"^```.*?^```$", "", (ROOT / name).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert links
+    for link in links:
+        place, _, wanted = link.partition("#")
+        page = ROOT / (place or name)
+        assert page.is_file(), link
+        titles = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE) if wanted else []
+        slugs = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+        assert not wanted or wanted in slugs, link
+
+
+def test_the_checker_is_as_short_as_pages_say():
+    lines = len((ROOT / "checker" / "check.py").read_text("utf-8").splitlines())
+    for page in (ROOT / "README.md", DOCS / "faq.md", DOCS / "guide" / "audit-a-release.md"):
+        assert set(re.findall(r"(\d+) lines", page.read_text("utf-8"))) == {str(lines)}, page.name
+
+
 def test_every_doi_is_a_link_to_itself():
     text = (DOCS / "bibliography.md").read_text("utf-8")
     found = re.findall(r"\[doi:(\S+?)\]\(https://doi\.org/(\S+?)\)\n", text)
-    # One has none here: no second source confirmed it.
-    assert len(found) == text.count("\n- ") - 1
+    assert len(found) == text.count("\n- ")
     assert all(name == target for name, target in found)
     assert len(set(found)) == len(found)
+
+
+def test_what_pages_cite_is_in_the_bibliography():
+    """By author and year, or by the number of a preprint."""
+    works = (DOCS / "bibliography.md").read_text("utf-8").split("\n- ")
+    years, preprints = set(), set()
+    for page in sorted(DOCS.rglob("*.md")):
+        text = page.read_text("utf-8")
+        years |= set(re.findall(r"\b([A-Z]\w+) \(?((?:19|20)\d\d)\)", text))
+        preprints |= set(re.findall(r"\barXiv:(\d{4}\.\d{5})", text))
+    assert {("Hoeffding", "1956"), ("Pearson", "1934")} <= years
+    for name, year in years:
+        assert any(name in work and f", {year}." in work for work in works), (name, year)
+    assert preprints
+    for number in preprints:
+        assert any(f"/arXiv.{number})" in work for work in works), number

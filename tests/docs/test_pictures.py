@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import re
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -63,6 +64,22 @@ def test_the_clinic_can_be_checked_by_hand():
     assert ll.high_risk(joint, clinic.BOUND) == ("young", "senior")
 
 
+def test_charts_have_the_ink_and_the_ground_of_the_page():
+    drawn = importlib.import_module("_pictures.second_release").drawn_anew()
+    assert "var(--color-background-primary)" in drawn  # edges of marks
+    colours = set(re.findall(r"#[0-9a-f]{6}", re.sub(r"#m[0-9a-f]+", "", drawn)))
+    assert not colours & {"#ffffff", "#000000", "#333333", "#e4e4e4"}
+
+
 def test_a_mixture_of_allowed_outputs_is_drawn_outside():
     regions = importlib.import_module("_pictures.regions")
     assert regions.not_convex().count("allowed</title>") == 3
+
+
+def test_sizes_are_those_of_what_is_installed():
+    found = importlib.import_module("_pictures.sizes").installed("lowlift")
+    assert {"lowlift", "numpy", "scipy", "duckdb", "numba"} <= set(found)
+    assert "pytest" not in found  # of an extra
+    numpy = Path(importlib.import_module("numpy").__file__).parent
+    files = sum(path.stat().st_size for path in numpy.rglob("*.py"))
+    assert files < found["numpy"] < 100 * files

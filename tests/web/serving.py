@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from urllib.parse import urlencode
 
 import httpx
 
@@ -138,6 +139,13 @@ def upload(client, name, content):
     return client.post("/upload", data={"token": token}, files={"file": (name, content)})
 
 
+def form_of(page):
+    """Return the hidden fields of the form that publishes: the token, and what was shown."""
+    shown = {name: re.search(f'name="{name}" value="([^"]*)"', page) for name in ("shown", "cards")}
+    fields = {name: html.unescape(found[1]) if found else "" for name, found in shown.items()}
+    return {"token": token_of(page)} | fields
+
+
 def problem_of(page):
     """Return what a page says is wrong, or nothing."""
     found = re.search(r'class="[^"]*\bproblem\b[^>]*>(.*?)</(?:section|p|span)>', page, re.DOTALL)
@@ -178,8 +186,9 @@ def titanic(client):
 
 def post(client, query, **fields):
     """Send the form; return the page that it leads to, and its address."""
-    page = settled(client, f"/publish?{query}")
-    data = {"token": token_of(page), "setting": query} | fields
+    wished = {name: fields[name] for name in ("to", "form", "keep") if name in fields}
+    page = settled(client, f"/publish?{query}&{urlencode(wished, doseq=True)}")
+    data = form_of(page) | {"setting": query} | fields
     answer = client.post("/publish", data=data)
     where = answer.headers.get("location", "")
     return (settled(client, where) if where else answer.text), where
@@ -222,7 +231,9 @@ def register(rows=400, n_more=45, seed=7):
         born = f"{draw.randint(1930, 2005)}-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}"
         name = f"N{row} {draw.choice(['Ada', 'Bo', 'Cy'])}"
         age = "" if draw.random() < 0.2 else str(draw.randint(18, 90))
-        cells = ["" if draw.random() < 0.4 else str(draw.randint(0, 3)) for _ in more]
+        kind = draw.randint(0, 3)  # which most items agree with: rows can be near to each other
+        own = (kind if draw.random() < 0.8 else draw.randint(0, 3) for _ in more)
+        cells = ["" if draw.random() < 0.4 else str(value) for value in own]
         mail = f"m{row}@example.org"
         lines.append(
             ",".join([str(9000 + row), name, mail, born, "A", age, disease[0], disease, *cells])

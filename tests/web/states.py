@@ -60,6 +60,14 @@ def told(n_agree):
     return "s,x\n" + "".join(f"{s},{x}\n" * n for s, x, n in counts)
 
 
+def certain():
+    """Return a table whose looser limits on gains alone let a row make a value certain."""
+    counts = ((60, 25, 0, 5), (20, 25, 30, 40))
+    cells = [(s, x, n) for s, row in zip(("no", "yes"), counts, strict=True)
+             for x, n in zip("abcd", row, strict=True)]  # fmt: skip
+    return "ill,ward\n" + "".join(f"{s},{x}\n" * 20 * n for s, x, n in cells)
+
+
 class Stage:
     """A server with tables, and the settings whose states are shown.
 
@@ -81,6 +89,7 @@ class Stage:
         self.register = self._add("register.csv", register())
         self.survey = self._add("happiness.csv", survey.to_csv(index=False))
         self.pairs = self._add("pairs.csv", pairs())
+        self.certain = self._add("wards.csv", certain())
         self.alike = self._add("two.csv", told(90))
         wide(folder / "wide.csv")
         self.wide = self._add("wide.csv", (folder / "wide.csv").read_text())
@@ -124,6 +133,12 @@ def answered(page, name="useful"):
     """Wait for the best answer of a state, seen or (on a phone) in its bar."""
     best = f'#answer[data-state="{name}"]:not([aria-busy]):not(:has(.better))'
     page.locator(best).wait_for(state="attached")
+
+
+def open_sheet(visit):
+    """Open the answer on a phone; on a desk it is open."""
+    if visit.page.locator("#answer-bar").is_visible():
+        visit.page.locator("#answer-bar").click()
 
 
 def measured(page):
@@ -175,7 +190,8 @@ def table_published(visit, stage):
 def table_removing(visit, stage):
     """Show what is asked before a table is removed of which something was published."""
     table_published(visit, stage)
-    visit.page.locator(".removal summary").first.click()
+    visit.page.get_by_role("link", name="Remove titanic.csv").click()
+    expect(visit.page.locator("#removal")).to_be_visible()
 
 
 # Columns -----------------------------------------------------------------------------------------
@@ -197,7 +213,7 @@ def columns_few(visit, stage):
 @state
 def columns_53_locked(visit, stage):
     visit.go(f"/columns?{stage.register}&s=disease")
-    visit.page.locator("#answer:not([aria-busy]) .says").wait_for(state="attached")
+    visit.page.locator("#answer:not([aria-busy]) .says").first.wait_for(state="attached")
     expect(visit.page.locator("#tells-20 svg")).to_be_visible()
 
 
@@ -247,8 +263,7 @@ def protection_useful_rows(visit, stage):
 def protection_useful_open(visit, stage):
     """Show the panel as a sheet on a phone."""
     protection_useful(visit, stage)
-    if visit.page.locator("#answer-bar").is_visible():
-        visit.page.locator("#answer-bar").click()
+    open_sheet(visit)
 
 
 @state
@@ -256,6 +271,64 @@ def protection_empty(visit, stage):
     visit.go(f"/protection?{stage.alike}&s=s&x=x&limit=1.05")
     answered(visit.page, "empty")
     below_is_there(visit.page)
+
+
+@state
+def protection_empty_open(visit, stage):
+    protection_empty(visit, stage)
+    open_sheet(visit)
+
+
+@state
+def protection_proves(visit, stage):
+    """Show an answer that holds and by which a row can make a value certain."""
+    visit.go(f"/protection?{stage.certain}&s=ill&x=ward&criterion=max-lift&epsilon=1.7")
+    answered(visit.page, "proves")
+    below_is_there(visit.page)
+
+
+@state
+def protection_tells(visit, stage):
+    """Show published rows with a column that tells what is protected."""
+    visit.go(f"/protection?{stage.register}&s=disease&x=code&x=item0&x=item1&limit=3")
+    answered(visit.page, "tells")
+    below_is_there(visit.page)
+
+
+@state
+def protection_refused(visit, stage):
+    """Show a setting for which there is a message instead of a release, and no field is wrong."""
+    visit.go(f"/protection?{stage.clinic}&s=disease&x=age&mechanism=watchdog")
+    visit.page.locator("#answer .says.problem").wait_for(state="attached")
+
+
+@state
+def protection_wrong_order(visit, stage):
+    """Show a wrong field under Advanced."""
+    visit.go(f"/protection?{stage.clinic}&s=disease&x=zip&criterion=alpha&alpha=0.5")
+    answered(visit.page, "waiting")
+
+
+@state
+def protection_together(visit, stage):
+    """Show choices that do not go together."""
+    query = "criterion=l1&mechanism=random-response"
+    visit.go(f"/protection?{stage.clinic}&s=disease&x=zip&{query}")
+    answered(visit.page, "waiting")
+
+
+@state
+def protection_help(visit, stage):
+    protection_useful(visit, stage)
+    visit.page.get_by_role("button", name="Help: What matters").click()
+
+
+@state
+def protection_before(visit, stage):
+    """Show the rows as they are, on a phone."""
+    protection_useful(visit, stage)
+    if visit.page.get_by_role("radio", name="Before").is_visible():
+        visit.page.get_by_role("radio", name="Before").check()
 
 
 @state
@@ -268,8 +341,7 @@ def protection_cannot(visit, stage):
 @state
 def protection_cannot_open(visit, stage):
     protection_cannot(visit, stage)
-    if visit.page.locator("#answer-bar").is_visible():
-        visit.page.locator("#answer-bar").click()
+    open_sheet(visit)
 
 
 @state
@@ -310,7 +382,7 @@ def protection_wrong_field(visit, stage):
 @state
 def protection_advanced(visit, stage):
     visit.go(f"/protection?{stage.titanic}&criterion=alpha&epsilon=1.2&mechanism=auto")
-    answered(visit.page)
+    answered(visit.page, "average")
     below_is_there(visit.page)
     advanced(visit.page)
 
@@ -322,6 +394,12 @@ def protection_sample(visit, stage):
         state="attached"
     )
     below_is_there(visit.page)
+
+
+@state
+def protection_sample_open(visit, stage):
+    protection_sample(visit, stage)
+    open_sheet(visit)
 
 
 @state
@@ -358,7 +436,27 @@ def publish_ready(visit, stage):
 @state
 def publish_rows(visit, stage):
     asked(visit, f"/publish?{stage.some}&limit=1.5&to=the+institute")
-    expect(visit.page.locator("[data-ask=drawn].neutral")).to_be_visible()
+    expect(visit.page.locator("[data-ask=drawn]")).to_contain_text("a row that nobody else has")
+
+
+@state
+def publish_consented(visit, stage):
+    """Show the page once it was consented to what speaks against the table."""
+    bound = "criterion=max-lift&epsilon=2"
+    asked(
+        visit,
+        f"/publish?{stage.register}&s=disease&x=item0&bin:item0=each&{bound}&keep=mail&to=the+institute",
+    )
+    for box in visit.page.locator("#asks .pick input[type=checkbox]").all():
+        box.check()
+    expect(visit.page.locator("#answer:not(:has([data-undecided]))")).to_have_count(1)
+
+
+@state
+def publish_kept(visit, stage):
+    """Show a column that cannot be added unchanged."""
+    visit.go(f"/publish?{stage.clinic}&s=disease&x=zip&keep=age")
+    expect(visit.page.locator("[data-ask=kept]")).to_be_visible()
 
 
 def handed_out(stage):
@@ -381,7 +479,7 @@ def publish_ledger(visit, stage):
 def publish_refused(visit, stage):
     handed_out(stage)
     visit.go(f"/publish?{stage.ledgers}&s=disease&x=zip&limit=1.2&to=the+ministry")
-    expect(visit.page.locator("[data-ask=ledger]")).to_contain_text("are independent")
+    expect(visit.page.locator("[data-ask=ledger]")).to_contain_text("drawn by chance on its own")
 
 
 @state
@@ -404,6 +502,13 @@ def compare(visit, stage):
     assert stage.written
     one = f"{stage.titanic}&limit="
     compared(visit, *(f"{one}{factor}" for factor in ("2", "1.5", "3&mechanism=subset-merging")))
+
+
+@state
+def compare_below(visit, stage):
+    """Show the end of the table where it scrolls within itself."""
+    compare(visit, stage)
+    visit.page.locator(".cmp-wrap").evaluate("wrap => { wrap.scrollTop = wrap.scrollHeight; }")
 
 
 @state

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from web.browsing import Visit, advanced, answer, choose, payload, upload_file
-from web.serving import clinic, register, settled, token_of, upload
+from web.serving import clinic, post, register, upload
 
 SIZES = {"wide": (1280, 900), "phone": (390, 844)}
 THEMES = ("light", "dark")
@@ -33,11 +33,7 @@ def table(member):
 @pytest.fixture(scope="module")
 def publication(member, table):
     """The address of what was published."""
-    settled(member, f"{table}&{CHOSEN}")
-    data = {"token": token_of(member.get("/").text), "setting": f"{table.split('?')[1]}&{CHOSEN}"}
-    where = member.post("/publish", data=data).headers["location"]
-    settled(member, where)
-    return where
+    return post(member, f"{table.split('?')[1]}&{CHOSEN}")[1]
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +146,9 @@ def test_advanced(seen, table):
 
 def shown_answer(page):
     """Wait for the answer; on a phone, where it is a bar, open it too and close it again."""
-    found = page.locator("#answer[data-state=useful]:not([aria-busy])")
+    found = page.locator(
+        "#answer:is([data-state=useful], [data-state=average], [data-state=names]):not([aria-busy])"
+    )
     found.wait_for(state="attached")
     bar = page.locator("#answer .bar")
     if bar.is_visible():
@@ -266,6 +264,41 @@ def test_a_search_is_stopped_by_keyboard(visit, client, long_table):
     tab_to(page, button)
     page.keyboard.press("Enter")
     answer(page)
+
+
+#: Keeps what the line for readers of screens says, each time it is written.
+HEAR = """window.heard = [];
+document.addEventListener('DOMContentLoaded', () => new MutationObserver(
+    () => window.heard.push(document.getElementById('said').textContent)
+).observe(document.getElementById('said'), {childList: true}));"""
+#: How far work is, as events: a stage, the same a second later, and the next one.
+EVENTS = "".join(
+    f'event: step\ndata: <ol class="stages"><li aria-current="step">{stage}</li></ol>{n} s\n\n'
+    for n, stage in enumerate(("Counting", "Counting", "Solving"))
+)
+
+
+def test_of_work_only_another_stage_is_announced(visit, client, long_table):
+    key = upload(client, "long.csv", long_table.read_bytes()).headers["location"]
+    page = visit.page
+    page.add_init_script(HEAR)
+    kind = "text/event-stream"
+    page.route("**/events*", lambda route: route.fulfill(body=EVENTS, content_type=kind))
+    visit.go(f"{key}&s=s&x=x&mechanism=random-response")
+    expect(page.get_by_role("status")).to_have_text("Solving")
+    assert page.evaluate("window.heard.slice(0, 2)") == ["Counting", "Solving"]
+    assert page.locator(".progress[aria-live]").count() == 0
+    page.unroute("**/events*")
+
+
+def test_what_is_kept_is_read_once(visit):
+    visit.go("/")
+    upload_file(visit.page, payload("clinic.csv", clinic()))
+    choose(visit.page, "disease", "Protect")
+    for part in answer(visit.page).locator(".kept > div").all():
+        words = part.locator("dt").inner_text()
+        assert part.locator("dd [aria-hidden]").inner_text() == words
+        assert words not in part.aria_snapshot().partition("definition")[2]
 
 
 def test_what_changes_is_announced(visit):

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from web.browsing import Visit, answer, choose, payload, upload_file
-from web.serving import Server, clinic, problem_of, settled, token_of, upload
+from web.serving import Server, clinic, form_of, post, problem_of, settled, token_of, upload
 
 MARKER = "MARKERsecret"
 
@@ -126,13 +126,8 @@ def test_file_names_have_no_folders(server, client, name):
 def test_long_names_in_other_scripts_reach_the_end(client, letter):
     answer = upload(client, letter * 90 + ".csv", clinic().encode())
     assert answer.status_code == 303
-    address = answer.headers["location"] + "&s=disease&x=zip"
-    settled(client, address)
-    token = token_of(client.get("/").text)
-    setting = address.removeprefix("/columns?")
-    published = client.post("/publish", data={"token": token, "setting": setting})
-    assert published.status_code == 303
-    page = settled(client, published.headers["location"])
+    setting = answer.headers["location"].removeprefix("/columns?") + "&s=disease&x=zip"
+    page, _ = post(client, setting)
     assert "Written and verified" in page, problem_of(page)
 
 
@@ -232,18 +227,18 @@ def asked(client, key, query):
     [
         ("s=zip&x=zip", "either sensitive or released"),
         ("s=disease&x=nowhere", "column"),
-        ("s=disease&x=age&mechanism=watchdog", "bins"),
+        ("s=disease&x=age&mechanism=watchdog", "needs groups of 'age'"),
         ("s=disease&x=age&bin:age=width:x", "got 'width:x'"),
         ("s=disease&x=age&bin:age=width:-1", "positive"),
         ("s=disease&x=age&bin:age=9,3", "age: each group must start above the one before; 3 comes"),
         ("s=disease&x=age&bin:age=2024-02-01,2024-01-01", "2024-01-01 comes after 2024-02-01"),
         ("s=disease&x=age&bin:age=odd", "Bins of 'age' must be edges (0,18,30,45), width:10"),
-        ("s=disease&x=zip&epsilon=x", "number"),
+        ("s=disease&x=zip&epsilon=x", "Budget in nats must be a number"),
         ("s=disease&x=zip&epsilon=-1", "0 or more"),
         ("s=disease&x=zip&epsilon=nan", "number"),
         ("s=disease&x=zip&epsilon=1e300", ""),
-        ("s=disease&x=zip&split=2", "in [0, 1]"),
-        ("s=disease&x=zip&criterion=alpha&alpha=0.5", "1 or more"),
+        ("s=disease&x=zip&split=2", "Lambda must be a number from 0 to 1"),
+        ("s=disease&x=zip&criterion=alpha&alpha=0.5", "Order must be a number, 1 or more"),
         ("s=disease&x=zip&criterion=odd", "one of"),
         ("s=disease&x=zip&mechanism=odd", "one of"),
         ("s=disease&x=zip&missing=odd", "value, drop, error"),
@@ -254,6 +249,82 @@ def test_a_wrong_setting_says_what_is_wrong(client, clinic_key, query, expected)
     said = asked(client, clinic_key, query)
     assert expected in said
     assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "expected"),
+    [
+        ("criterion=alpha&alpha=0.5", "alpha", "Order must be a number, 1 or more, such as 2."),
+        ("criterion=every-prior&at_least=0.4", "at_least", "Least belief before must be at most"),
+        ("mechanism=subset-random-response&audience=population", "mechanism", "choose another"),
+        ("criterion=l1&mechanism=random-response", "criterion", "choose another criterion"),
+        ("criterion=chi2&cells=auto&mechanism=auto", "criterion", "choose another criterion"),
+        ("cells=auto&mechanism=watchdog", "cells", "Automatic or Least distortion"),
+        ("cells=auto&encoding=codes", "cells", "Automatic or Least distortion"),
+    ],
+)
+def test_what_is_refused_names_the_field_as_the_page_does(
+    client, clinic_key, query, field, expected
+):
+    page = settled(client, f"/protection?table={clinic_key}&s=disease&x=zip&{query}")
+    said = problem_of(page)
+    assert expected in said
+    assert not re.search("at_least|epsilon|alpha|inf|L1Lift|Chi2Lift|-response", said), said
+    assert "One field must be corrected first." in page
+    assert f'<a href="#field-{field}" data-field="{field}"' in page
+    assert f'id="field-{field}"' in page
+    assert "A field above must be corrected first." in page
+
+
+def test_choices_that_do_not_go_together_are_marked_at_once_and_until_they_do(visit, clinic_key):
+    page = visit.page
+    query = "mechanism=subset-random-response&audience=population"
+    visit.go(f"/protection?table={clinic_key}&s=disease&x=zip&{query}")
+    answer(page, "waiting")
+    choice, line = page.get_by_label("Mechanism", exact=True), page.locator("#mechanism-error")
+    expect(choice).to_have_attribute("aria-invalid", "true")
+    expect(choice).to_be_visible()  # in the fold, which opens
+    expect(line).to_contain_text("Subset random response is for rows that are everybody")
+    choice.select_option("auto")
+    page.locator("#answer:not([data-state=waiting]):not([aria-busy])").wait_for()
+    expect(choice).not_to_have_attribute("aria-invalid", "true")
+    expect(line).to_be_empty()
+
+
+def test_a_refusal_of_no_field_leads_to_the_columns(visit, clinic_key):
+    page = visit.page
+    visit.go(f"/protection?table={clinic_key}&s=disease&x=age&mechanism=watchdog")
+    found = page.locator("#answer:has(.problem)")
+    expect(found.get_by_role("heading", level=2)).to_have_text("No answer")
+    expect(page.locator("#go-on + p")).to_have_text("There is no answer to this setting.")
+    found.get_by_role("link", name="Change the columns").click()
+    expect(page).to_have_url(re.compile("/columns[?].*mechanism=watchdog"))
+
+
+def test_why_nothing_is_written_is_said_in_the_words_of_the_page(client, clinic_key):
+    query = f"table={clinic_key}&s=disease&x=age&mechanism=watchdog"
+    page = settled(client, f"/publish?{query}")
+    assert "Nothing to write yet" in page
+    assert page.count("What is chosen under Advanced needs groups of &#39;age&#39;") >= 2
+    assert "declared bins" not in page
+
+
+def test_a_wrong_field_has_what_was_written_and_is_marked(visit, clinic_key):
+    page = visit.page
+    visit.go(f"/protection?table={clinic_key}&s=disease&x=zip&criterion=alpha&alpha=0.5")
+    order = page.get_by_label("Order", exact=True)
+    expect(order).to_have_value("0.5")
+    expect(order).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#alpha-error")).to_have_text(
+        "Order must be a number, 1 or more, such as 2."
+    )
+    found = answer(page, "waiting")
+    found.get_by_role("link", name="Go to the field").click()
+    expect(page.locator("#field-alpha")).to_be_in_viewport()
+    order.fill("1.5")
+    answer(page, "average")
+    expect(order).not_to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#alpha-error")).to_be_empty()
 
 
 def test_a_table_that_is_not_there(client):
@@ -299,11 +370,9 @@ def test_a_million_values_are_refused_and_the_server_stays_up(server, client, vi
 
 def test_kept_columns_that_break_the_bound_are_refused(client, clinic_key):
     setting = f"table={clinic_key}&s=disease&x=zip"
-    page = settled(client, f"/publish?{setting}")
-    data = {"token": token_of(page), "setting": setting, "keep": "disease"}
-    answer = client.post("/publish", data=data)
-    said = problem_of(settled(client, answer.headers["location"]))
-    assert said
+    assert "is a column of S or X" in settled(client, f"/publish?{setting}&keep=disease")
+    page, where = post(client, setting, keep="disease")
+    assert (where, bool(problem_of(page))) == ("", True)
     assert "published this table" not in client.get(f"/publish?{setting}").text
 
 
@@ -311,7 +380,7 @@ def test_kept_columns_that_break_the_bound_are_refused(client, clinic_key):
 def test_a_rounding_that_is_none_is_refused(client, clinic_key, round_to):
     setting = f"table={clinic_key}&s=disease&x=zip"
     page = settled(client, f"/publish?{setting}")
-    data = {"token": token_of(page), "setting": setting, "round_to": round_to}
+    data = form_of(page) | {"setting": setting, "round_to": round_to}
     answer = client.post("/publish", data=data)
     page = answer.text if answer.status_code != 303 else settled(client, answer.headers["location"])
     assert problem_of(page)

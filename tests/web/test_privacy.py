@@ -10,7 +10,17 @@ from playwright.sync_api import expect
 
 from web.browsing import Visit, advanced, answer, choose, payload, upload_file
 from web.processes import is_alive, workers
-from web.serving import MARKERS, Server, clinic, problem_of, settled, token_of, until_page, upload
+from web.serving import (
+    MARKERS,
+    Server,
+    clinic,
+    form_of,
+    problem_of,
+    settled,
+    token_of,
+    until_page,
+    upload,
+)
 
 #: Tables that are damaged after rows with markers.
 DAMAGED = {
@@ -79,7 +89,7 @@ def test_nothing_is_stored_in_the_browser(visit, clinic_key):
 def test_files_are_private(server, client, clinic_key):
     setting = f"table={clinic_key}&s=disease&x=zip"
     page = settled(client, f"/publish?{setting}")
-    data = {"token": token_of(page), "setting": setting}
+    data = form_of(page) | {"setting": setting}
     page = settled(client, client.post("/publish", data=data).headers["location"])
     assert "Written and verified" in page
     (folder,) = server.temporary.glob("lowlift-web-*")
@@ -94,7 +104,7 @@ def test_files_are_private(server, client, clinic_key):
 def test_removing_a_table_removes_what_was_made_of_it(server, client, clinic_key):
     setting = f"table={clinic_key}&s=disease&x=zip"
     page = settled(client, f"/publish?{setting}")
-    data = {"token": token_of(page), "setting": setting}
+    data = form_of(page) | {"setting": setting}
     where = client.post("/publish", data=data).headers["location"]
     assert "Written and verified" in settled(client, where)
     name = "clinic"

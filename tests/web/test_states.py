@@ -13,7 +13,8 @@ from playwright.sync_api import expect
 from lowlift.criteria import LIP, Population
 from lowlift.errors import InvalidInput
 from lowlift.web import words
-from lowlift.web.settings import ENCODINGS, MOST_PINNED, WEIGHTS, Setting, pinned_of
+from lowlift.web.fields import ENCODINGS
+from lowlift.web.settings import MOST_PINNED, WEIGHTS, Setting, pinned_of
 from lowlift.workflow import MECHANISMS, ColumnProfile
 from lowlift.workflow.criteria import IN_NATS, SINGLE
 from lowlift.workflow.overview import Overview
@@ -76,6 +77,23 @@ def bounds(draw):
 @given(settings_of_forms())
 def test_a_setting_comes_back_from_its_query(setting):
     assert Setting.of(parse_qsl(setting.query)) == setting
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "outside"),
+    [
+        ("limit", ("1.0001", "9"), ("1", "0.5")),
+        ("epsilon", ("0", "1e6"), ("-0.1",)),
+        ("split", ("0", "1"), ("1.01",)),
+        ("alpha", ("1", "50"), ("0.99",)),
+        ("at_least", ("0", "0.5"), ("0.51",)),
+        ("confidence", ("0.5", "0.99"), ("0.49", "1")),
+        ("seconds", ("1", "3600"), ("0.9", "3601")),
+    ],
+)
+def test_a_number_has_a_range(name, inside, outside):
+    assert not any(Setting.read([(name, text)])[1] for text in inside)
+    assert all(list(Setting.read([(name, text)])[1]) == [name] for text in outside)
 
 
 def test_every_choice_has_a_name():
@@ -199,8 +217,26 @@ def test_what_is_wrong_is_told_by_its_field():
 @pytest.mark.parametrize("name", ["limit", "epsilon", "split", "alpha", "confidence", "seconds"])
 @pytest.mark.parametrize("text", ["x", "nan", "inf", "-1", "1e999"])
 def test_a_number_that_is_none_is_refused(name, text):
-    with pytest.raises(InvalidInput, match="number"):
+    with pytest.raises(InvalidInput, match="number") as caught:
         Setting.of([("table", "1"), (name, text)])
+    assert name not in str(caught.value)  # it has the name of the page
+
+
+@pytest.mark.parametrize(
+    ("query", "wrong"),
+    [
+        ("limit=", {"limit"}),
+        ("limit=&criterion=&epsilon=", {"limit"}),
+        ("limit=&criterion=lip&epsilon=1", set()),
+        ("limit=2&criterion=alpha&epsilon=&alpha=&split=0.5", {"epsilon", "alpha"}),
+        ("limit=2&seconds=", {"seconds"}),
+        ("limit=2&cells=&encoding=", set()),
+    ],
+)
+def test_a_number_in_force_is_not_empty(query, wrong):
+    found, faults = Setting.read(parse_qsl(query, keep_blank_values=True))
+    assert set(faults) == wrong
+    assert set(Setting.read(parse_qsl(found.query))[1]) == set()
 
 
 @pytest.mark.parametrize("seconds", ["0", "3601", "1e9"])
@@ -228,10 +264,10 @@ def test_single_budgets_have_no_split_and_others_their_own():
 # In a browser ------------------------------------------------------------------------------------
 
 
-def shown(page):
+def shown(page, state="useful"):
     """Return what a reader sees of a state: the choices and the answer."""
     # Not inner_text: that depends on whether the style has been loaded.
-    verdict = answer(page).locator("div.old").text_content()
+    verdict = answer(page, state).locator("div.old").text_content()
     checked = page.locator("input[type=radio]:checked").evaluate_all(
         "all => all.filter(each => each.form.id == 'setting').map(each => each.name + each.value)"
     )
@@ -254,12 +290,12 @@ def query(clinic_key):
 @pytest.mark.parametrize("step", ["columns", "protection"])
 def test_a_url_brings_its_state_back_in_another_page(visit, query, step):
     visit.go(f"/{step}?{query}")
-    first = shown(visit.page)
+    first = shown(visit.page, "average")
     other = visit.context.new_page()
     other.goto(visit.page.url)
-    assert shown(other) == first
+    assert shown(other, "average") == first
     other.reload()
-    assert shown(other) == first
+    assert shown(other, "average") == first
 
 
 def test_reload_anywhere(visit, client, query):
@@ -286,7 +322,10 @@ def test_reload_anywhere(visit, client, query):
         expect(page.locator("main [data-events]")).to_have_count(0)
         expect(page.locator("main")).to_have_text(re.compile(r"\S"))
         until(lambda told=before: (page.url, page.locator("main").inner_text()) == told)
-    expect(page.get_by_text("Publications")).to_have_count(0)
+    expect(page.locator("#publications")).to_have_count(0)
+    visit.go(written)
+    page.get_by_role("navigation", name="App").get_by_role("link", name="Publications").click()
+    expect(page.locator("#publications")).to_be_in_viewport()
     visit.go("/")
     expect(page.locator("#publications li")).to_have_count(1)
     said = re.compile(
@@ -298,7 +337,7 @@ def test_reload_anywhere(visit, client, query):
 def test_a_former_address_leads_to_the_same_setting(visit, query):
     visit.go(f"/look?{query}")
     expect(visit.page).to_have_url(re.compile("/protection[?].*criterion=alpha&epsilon=1.35&"))
-    answer(visit.page)
+    answer(visit.page, "average")
     expect(visit.page.get_by_label("Order", exact=True)).to_have_value("3")
 
 
@@ -323,8 +362,8 @@ def test_a_wrong_number_is_at_its_field_and_not_in_the_url(visit, clinic_key):
     visit.go(f"/protection?table={clinic_key}&s=disease&x=zip&limit=3")
     answer(page)
     limit(page, "many")
-    expect(answer(page, "waiting")).to_contain_text("The limit must be a number")
-    expect(page.locator('[data-error="limit"]')).to_contain_text("must be a number")
+    expect(answer(page, "waiting")).to_contain_text("Enter a number above 1, such as 2.5.")
+    expect(page.locator('[data-error="limit"]')).to_contain_text("Enter a number")
     expect(page).to_have_url(re.compile("limit=3"))
     page.reload()
     expect(page.get_by_label("or another factor")).to_have_value("3")

@@ -442,7 +442,7 @@ def test_values_unseen_at_design(people, merged, tmp_path):
     rows = [(f"p{k}", s, x, "2020") for k, (s, x) in enumerate(rows_of(COUNTS, DISEASES, WARDS))]
     rows += [("q1", "cholera", "SECRET1", ""), ("q2", "cholera", "SECRET2", "")] * 2
     table = write_csv(tmp_path / "t.csv", NAMES, rows)
-    with pytest.raises(ll.InvalidInput, match="4 rows have one of 2 unseen") as found:
+    with pytest.raises(ll.InvalidInput, match="4 rows have 2 unseen values") as found:
         apply(table, merged.release, str(tmp_path / "safe.csv"))
     assert "SECRET" not in str(found.value)
     assert names(tmp_path) == ["t.csv"]

@@ -69,6 +69,7 @@ def test_criteria_by_name(name, options, expected):
         ("lip", {"epsilon": 1.0, "at_least": 0.1}, "at_least"),
         ("every-prior", {"upper": 1.0, "at_least": 0.1}, "needs a bound"),
         ("pml", {"epsilon": 1.0, "split": 0.5}, "split"),
+        ("maximal-leakage", {"epsilon": 1.0}, "Criterion pml keeps it at most its epsilon"),
     ],
 )
 def test_bounds_that_are_missing_or_too_many(name, options, word):

@@ -19,7 +19,7 @@ from lowlift._ledger import Entry, Ledger
 from lowlift.encodings import published
 from lowlift.tables import open_table
 from lowlift.tables.layouts import overlaps
-from lowlift.workflow import Asked, Options, Recording, apply, refine_table, sanitize
+from lowlift.workflow import Asked, Options, Recording, apply, check_ledger, refine_table, sanitize
 from lowlift.workflow.held import Held, Promise, audit_held
 from people import write_csv
 
@@ -175,6 +175,23 @@ def test_recipients_hold_what_they_and_everybody_got(publish, tmp_path):
     with pytest.raises(BoundViolated):
         publish(WARD, "c.csv")  # everybody: also those two
     assert len(entries(tmp_path)) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["The Ministry", " the  ministry ", "the\u00a0ministry", "\uff34he ministry"]
+)
+def test_a_name_that_is_typed_differently_holds_what_it_held(publish, people, tmp_path, name):
+    publish(WARD, to=name)
+    for again in ("the ministry", name):  # the first may be of an old ledger
+        with pytest.raises(BoundViolated, match="together with 1 earlier"):
+            publish(WARD, "b.csv", to=again)
+    assert [entry.recipient for entry in entries(tmp_path)] == [name]  # as it was written
+    publish(WARD, "b.csv", to="the ministry", total=ll.LIP(3.0))
+    found = check_ledger(tmp_path / "ledger.sqlite", people, total=ll.LIP(3.0)).checks[-1]
+    assert (found.name, found.detail) == (
+        "what the ministry holds keeps the bound",
+        "2 publications",
+    )
 
 
 @pytest.mark.parametrize("name", ["Everybody", "EVERYBODY", " everybody "])

@@ -1,14 +1,21 @@
 """The command that repeats a publication: the command line reads it back as what was asked."""
 
 import json
+import re
 import shlex
 from fractions import Fraction
+from html import unescape
 
 import pytest
 
 import lowlift as ll
 from lowlift.tables.bins import as_bins, bins_text
-from lowlift.workflow.repeating import bound_options, sanitize_command, verify_command
+from lowlift.workflow.repeating import (
+    bound_options,
+    sanitize_command,
+    verify_command,
+    what_is_drawn,
+)
 from people import write_people
 
 
@@ -116,3 +123,53 @@ def test_rows_are_repeated_with_their_cells_and_weights(lowlift, tmp_path):
     assert "--cells 6 --min-rows 10 --weight year=2" in command
     ran = lowlift(*shlex.split(command.replace("\\\n", " "))[1:])
     assert ran.code == 0, ran.err
+
+
+def test_keyed_draws_are_repeated_by_the_printed_command(lowlift, tmp_path):
+    """The command that the page prints draws the very table again."""
+    write_people(tmp_path / "people.csv")
+    assert lowlift("key", "new", "KEY").code == 0
+    by_key = "--id", "pid", "--key-file", "KEY", "--no-ledger", "--force"
+    table = "people.csv", "-s", "disease", "-x", "ward", "--at-most", "1.2"
+    ran = lowlift("sanitize", *table, *by_key, "-o", "safe.csv", "--report", "r.html")
+    assert ran.code == 0, ran.err
+    first = (tmp_path / "safe.csv").read_bytes()
+    text = (tmp_path / "r.html").read_text("utf-8")
+    code = re.search(r'<pre class="command"[^>]*><code>(.*?)</code>', text, re.DOTALL)[1]
+    words = shlex.split(unescape(re.sub(r"<[^>]*>", "", code)).replace("\\\n", " "))
+    assert words[1] == "apply"
+    ran = lowlift(*words[1:], "--no-ledger", "--force")
+    assert ran.code == 0, ran.err
+    assert sorted((tmp_path / "safe.csv").read_bytes().split()) == sorted(first.split())
+    assert "draws anew" not in text
+    assert "or draw by a key" not in text
+
+
+def test_a_keyed_frame_is_repeated_with_the_key(tmp_path):
+    import pandas as pd
+
+    table = pd.read_csv(write_people(tmp_path / "people.csv"))
+    how = {"sensitive": "disease", "released": ["ward"], "criterion": ll.LIP.at_most(2)}
+    safe = ll.sanitize(table, **how, id="pid", key=bytes(range(32)))
+    (again,) = safe.report(points=()).commands
+    assert "--id pid --key-file KEY" in again.value.replace("\\\n ", "")
+    assert again.note.startswith("KEY is the file of the key.")
+
+
+@pytest.mark.parametrize("draws", ["fresh", "keyed"])
+def test_of_merging_nothing_is_drawn(draws):
+    assert what_is_drawn(draws, is_merged=True).startswith("Nothing is drawn")
+    assert ("draws anew" in what_is_drawn(draws, is_merged=False)) is (draws == "fresh")
+
+
+def test_the_report_of_a_merged_table_says_that_nothing_is_drawn(tmp_path):
+    import pandas as pd
+
+    table = pd.read_csv(write_people(tmp_path / "people.csv"))
+    how = {"sensitive": "disease", "released": ["ward"], "criterion": ll.LIP.at_most(2)}
+    report = ll.sanitize(table, **how, mechanism="subset-merging", encoding="groups").report(
+        points=()
+    )
+    assert report.commands[0].note.startswith("Nothing is drawn")
+    again = next(limit for limit in report.limits if limit.name == "Repeated releases")
+    assert "key" not in again.text

@@ -144,6 +144,7 @@ def design_data(made: "Design") -> dict[str, Any]:
         "published": audit_data(audit, is_rows=is_rows),
         "sizes": _sizes(made.encoded),
         "share_changed": made.encoded.share_changed,
+        "values_kept": _values_kept(made),
         "best_guess": {"before": before, "after": after},
         **_proven(certificate),
         **stopped_data(certificate),
@@ -155,6 +156,19 @@ def design_data(made: "Design") -> dict[str, Any]:
         "notes": list(made.notes),
         "not_promised": limits_of_rows(audit.criterion) if is_rows else None,
     }
+
+
+def _values_kept(made: "Design") -> dict[str, Any] | None:
+    """Return the share of values of published rows that stay as they are, by column."""
+    kept = made.kept
+    if kept is None:
+        return None
+    columns = {
+        name: {"share": share, "by_chance": chance}
+        for name, share, chance in zip(kept.names, kept.shares, kept.by_chance, strict=True)
+    }
+    whole = {"share": kept.share, "by_chance": kept.chance, "nearness": kept.nearness}
+    return whole | {"columns": columns}
 
 
 def limits_of_rows(criterion: "Criterion") -> str:

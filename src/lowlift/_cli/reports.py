@@ -13,7 +13,7 @@ from lowlift._cli import output
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lowlift.report import Report
+    from lowlift.report import Beside, Report
 
 
 class Pages:
@@ -43,6 +43,13 @@ class Pages:
     def is_wanted(self) -> bool:
         """Whether there is a page to write."""
         return self.full is not None or self.public is not None
+
+    @property
+    def beside(self) -> "Beside":
+        """What is handed out beside a table: the public form, where one is written."""
+        from lowlift.report import Beside
+
+        return Beside(public_page="" if self.public is None else self.public.name)
 
     @property
     def data(self) -> dict[str, str]:

@@ -36,6 +36,8 @@ THREATS = "What is promised, against whom, and what is not: lowlift explain prom
 _MOST_CELLS = 20
 #: Groups of an estimate that are printed.
 _MOST_GROUPS = 200
+#: Characters that a wrapped column needs to be readable, and those between two columns.
+_READABLE, _GAP = 15, 3
 
 
 def warn(lines: Iterable[str]) -> None:
@@ -50,7 +52,10 @@ def table(
     title: str = "",
     whole: Collection[str] = (),
 ) -> None:
-    """Print a table; numbers to the right, and the columns named in `whole` never wrapped."""
+    """Print a table; numbers to the right, and the columns named in `whole` never wrapped.
+
+    Where the screen is too narrow for these, each row is printed as lines of names and values.
+    """
     from rich import box
     from rich.console import Console
     from rich.markup import escape
@@ -68,7 +73,25 @@ def table(
         )
     for row in rows:
         grid.add_row(*(escape(cell) for cell in row))
-    Console(highlight=False).print(grid)
+    console = Console(highlight=False)
+    if not whole or _fits(console.width, head, rows, whole):
+        console.print(grid)
+        return
+    typer.echo(title)
+    for row in rows:
+        facts([(name, cell) for name, cell in zip(head, row, strict=True) if cell])
+
+
+def _fits(
+    width: int, head: Sequence[str], rows: Sequence[Sequence[str]], whole: Collection[str]
+) -> bool:
+    """Tell whether a table has a readable width for each column that is wrapped."""
+    longest = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
+    least = (
+        size if name in whole else min(size, _READABLE)
+        for name, size in zip(head, longest, strict=True)
+    )
+    return sum(least) + _GAP * len(head) <= width
 
 
 def facts(lines: Sequence[tuple[str, str]]) -> None:
@@ -109,7 +132,7 @@ def audit_screen(found: "TableAudit") -> None:
     audit, spec = found.audit, found.spec
     names = ", ".join(column.name for column in spec.released)
     as_is = "as it is" if len(spec.released) == 1 else "as they are"
-    typer.echo(f"{spec.source}: {spec.rows:,} rows; publishing {names} {as_is}")
+    typer.echo(f"{spec.source}: {counted(spec.rows, 'row')}; publishing {names} {as_is}")
     typer.echo(verdict(audit))
     _bins_from_data(found)
     for name, part in found.columns:
@@ -149,6 +172,11 @@ def design_screen(made: "Design") -> None:
     typer.echo(verdict(audit, is_rows=is_rows))
     before, after = guesses(audit.joint, audit.channel)
     lines = _row_lines(made.encoded) if is_rows else _symbol_lines(made.encoded)
+    if (kept := made.kept) is not None:
+        words = f"{kept.share:.1%}; {kept.chance:.1%} by chance"
+        lines.append(("values that stay as they are", words))
+        words = f"{kept.nearness:.1%}; 100% is the row itself, 0% any row"
+        lines.append(("how close rows stay", words))
     if certificate is not None and certificate.scope == "mechanisms":
         lines.insert(3, ("no mechanism keeps more than", f"{certificate.upper_bound:.4f} (proven)"))
     seen = "a published row" if is_rows else "Y"

@@ -270,7 +270,7 @@ def sanitize(
             design_progress=design_progress,
             apply_progress=apply_progress,
         )
-    pages.write(lambda: report_of(made, round_to=round_to))
+    pages.write(lambda: report_of(made, round_to=round_to, beside=pages.beside))
     show_published(made, out, pages, is_seeded=draws.seed is not None)
 
 
@@ -323,7 +323,7 @@ def refine(
             engine=engine,
             progress=progress,
         )
-    pages.write(lambda: report_of(made, round_to=round_to))
+    pages.write(lambda: report_of(made, round_to=round_to, beside=pages.beside))
     show_published(made, out, pages, is_seeded=draws.seed is not None)
 
 

@@ -17,6 +17,7 @@ ADVICE: Mapping[str, str] = {
     "overwrite": "Choose another name, or use --force.",
     "remote": "Give --password-file, --certificate and --certificate-key; without --host only this "
     "machine gets in.",
+    "subkey": "Name that table with --key-table, or leave --view out.",
     "unaudited": "Name the files of the earlier releases with --earlier, or accept it with "
     "--accept-unaudited.",
     "unchecked": "To accept it, use --accept-unchecked.",

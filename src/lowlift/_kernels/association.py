@@ -29,7 +29,7 @@ def lift_range(counts: Ints) -> tuple[float, float]:
 def entropy(counts: Ints) -> float:
     """Return the entropy of counts of one axis, in nats."""
     shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log(shares)).sum())
+    return float(0.0 - (shares * np.log(shares)).sum())  # never -0.0
 
 
 def information(counts: Ints) -> float:

@@ -53,7 +53,8 @@ def log_alpha_mean(log_values_sy: Floats, p_s: Floats, alpha: float) -> Floats:
         return np.asarray(largest)
     finite = np.where(np.isfinite(largest), largest, 0.0)
     mean = p_s @ np.exp(alpha * np.minimum(log_values_sy - finite, 0.0))
-    return np.where(np.isfinite(largest), finite + np.log(mean) / alpha, largest)
+    with np.errstate(divide="ignore"):  # an output without mass has no mean
+        return np.where(np.isfinite(largest), finite + np.log(mean) / alpha, largest)
 
 
 def most_extreme(lift_sy: Floats, p_y: Floats, most: int) -> list[int]:

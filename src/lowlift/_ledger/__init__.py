@@ -1,6 +1,6 @@
 """What was published of whom, and to whom: a file that is asked before the next publication."""
 
-from lowlift._ledger.entries import EVERYBODY, Entry, Who, is_same, new_id, recipient_of
+from lowlift._ledger.entries import EVERYBODY, Entry, Who, folded, is_same, new_id, recipient_of
 from lowlift._ledger.store import Ledger, default_ledger, switch
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "Ledger",
     "Who",
     "default_ledger",
+    "folded",
     "is_same",
     "new_id",
     "recipient_of",

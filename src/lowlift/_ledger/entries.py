@@ -1,6 +1,7 @@
 """One publication as the ledger keeps it: names, hashes and paths, never a value of the data."""
 
 import secrets
+import unicodedata
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +25,20 @@ def recipient_of(name: str) -> str:
     >>> recipient_of(" Everybody "), recipient_of("Everybody's Clinic")
     ('everybody', "Everybody's Clinic")
     """
-    return EVERYBODY if name.strip().casefold() == EVERYBODY else name
+    return EVERYBODY if folded(name) == EVERYBODY else name
+
+
+def folded(name: str) -> str:
+    """Return by what names are compared: who is typed differently holds what they held before.
+
+    Examples
+    --------
+    >>> folded(" The  Ministry ") == folded("the ministry")
+    True
+    """
+    # Folding the case can leave the normal form, so that it comes between.
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(text.split())
 
 
 def new_id() -> str:
@@ -97,6 +111,11 @@ class Entry:
             "recipient": recipient_of(row["recipient"]),  # earlier versions took any case
         }
         return cls(**row | lists | others)
+
+    @property
+    def holder(self) -> str:
+        """The recipient as recipients are compared."""
+        return folded(self.recipient)
 
     @property
     def is_held(self) -> bool:

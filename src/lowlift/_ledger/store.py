@@ -22,6 +22,8 @@ _APPLICATION = 0x4C4C6564
 _VERSION = 1
 #: Bytes of the smallest page of SQLite.
 _SMALLEST = 512
+#: How a file of SQLite begins.
+_SQLITE = b"SQLite format 3\0"
 #: Seconds to wait for another process.
 _PATIENCE = 10.0
 #: Beside the publications, in a table of its own: ledgers of earlier versions have none.
@@ -146,14 +148,16 @@ class Ledger:
     def _check_file(self) -> None:
         try:
             found = self.path.stat()
+            with self.path.open("rb") as file:
+                start = file.read(len(_SQLITE))
         except OSError as error:
             self._refuse_folder(error)
+        if found.st_size < _SMALLEST or start != _SQLITE:  # SQLite takes a small one for a new one
+            self._refuse_damage()
         if found.st_mode & 0o077:
             raise InvalidInput(
                 f"{self.path.name} must be readable by its owner only: chmod 600 it."
             )
-        if found.st_size < _SMALLEST:  # which SQLite would take for a new file
-            self._refuse_damage()
 
     def _check(self) -> None:
         with self._refusing():

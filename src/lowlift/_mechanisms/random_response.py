@@ -210,13 +210,13 @@ def check_convex(criterion: Criterion) -> None:
     check_criterion(criterion)
     if not getattr(criterion, "is_convex", True):
         raise InvalidInput(
-            f"the random response needs a convex criterion; {criterion} is not: mixing two "
+            f"drawing values by chance needs a convex criterion; {criterion} is not: mixing two "
             "allowed outputs can break its lower (lift-inverse) side. Use lower=math.inf, ALIP or "
             "AlphaLift, or a merging mechanism."
         )
     if not (hasattr(criterion, "half_spaces") and hasattr(criterion, "cut")):
         raise InvalidInput(
-            "the random response needs the criterion's half_spaces and cut; "
+            "drawing values by chance needs the criterion's half_spaces and cut; "
             f"{type(criterion).__name__} has not both. Use a merging mechanism."
         )
 

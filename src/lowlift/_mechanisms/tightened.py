@@ -7,12 +7,12 @@ listed, each from the largest t that gives it.
 """
 
 import math
-from collections.abc import Sequence
 from itertools import accumulate
+from typing import TypeAlias
 
 import numpy as np
 
-from lowlift._arrays import Bools
+from lowlift._arrays import Bools, Floats
 from lowlift._audit import risky_symbols
 from lowlift._deadline import Deadline
 from lowlift._joint import Joint
@@ -30,12 +30,16 @@ from lowlift._solver.growing import (
 )
 from lowlift.criteria import BuiltIn, Criterion, Population
 
+Blocks: TypeAlias = list[list[int]]
+
 #: Up to this many symbols every partition at a tighter budget is tried: some 1.7 per symbol.
 LISTED_SYMBOLS = 200
 #: Beyond, budgets of this ratio, whatever budget was asked for, and so many of them.
 _RATIO, _STEPS = 2**-0.25, 12
 #: By how much a budget is lowered below what a block needs.
 _BELOW = 1 - 1e-12
+#: A block that needs this much less than a budget is allowed by it, whatever the rounding.
+_SURELY = 1 - 1e-9
 
 
 def tightened_merging(
@@ -75,27 +79,39 @@ def tightened_merging(
 def _best_listed(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merged:
     """Return the best of all partitions of Algorithm 1 at this and at tighter budgets."""
     factor, best, kept = 1.0, Merged([], is_stopped=False), -math.inf
+    former: list[int] = []  # the high-risk symbols at the budget before
+    same: Blocks = []  # the first blocks that grow from them, which this budget allows as well
+    beyond: list[int] = []
     for _ in range(100 + 20 * joint.n_x):  # more than there are, whatever the rounding
         tighter = criterion.scaled(factor)
         risky = risky_symbols(joint, tighter)
         if _most_kept(joint, risky) <= kept:
             break
         high, alone = divided(risky)
-        accepted, blocks, is_stopped = list(alone), list(alone), False
+        same = [] if high != former else same
+        single, accepted = list(alone), list[list[int]]()
+        blocks, is_stopped = list(alone), False
         if high:
             grower = grower_for(joint, tighter, deadline=deadline)
-            covered, is_allowed = grower.cover(high)
-            accepted += [list(block) for block in (covered if is_allowed else covered[:-1])]
+            grower.refused = beyond
+            placed = {x for block in same for x in block}
+            covered, is_allowed = grower.cover([x for x in high if x not in placed])
+            covered = [list(block) for block in same] + covered
+            accepted = [list(block) for block in (covered if is_allowed else covered[:-1])]
             blocks = covered + alone if is_allowed else repaired(grower, covered, alone)
-            accepted += blocks
             is_stopped = grower.is_stopped
         if kept_by(joint, blocks) > kept:
             best, kept = Merged(blocks, is_stopped=False), kept_by(joint, blocks)
         if is_stopped or deadline.is_over:
             return Merged(best.blocks, is_stopped=True)
-        factor = min(factor, _needed(joint, criterion, accepted)) * _BELOW
+        seen = [*accepted, *single, *blocks]
+        needed = _needed(joint, criterion, seen)
+        factor = min(factor, float(needed.max())) * _BELOW
         if len(blocks) == 1 or not factor:
             break
+        beyond = seen[int(needed.argmax())]
+        is_new = needed[: len(accepted)] > factor * _SURELY
+        same, former = accepted[: int(is_new.argmax()) if is_new.any() else None], high
     return best
 
 
@@ -124,19 +140,19 @@ def _best_of_some(joint: Joint, criterion: BuiltIn, deadline: Deadline) -> Merge
     return best
 
 
-def _needed(joint: Joint, criterion: Criterion, blocks: Sequence[Sequence[int]]) -> float:
-    """Return the factor of the budgets at which all these blocks are just allowed."""
+def _needed(joint: Joint, criterion: Criterion, blocks: Blocks) -> Floats:
+    """Return for each block the factor of the budgets at which it is just allowed, (n,)."""
     members = [x for block in blocks for x in block]
     starts = [0, *accumulate(len(block) for block in blocks[:-1])]
     masses = np.add.reduceat(joint.masses[:, members], starts, axis=1)
     lift = masses / masses.sum(axis=0) / joint.p_s[:, None]
-    factor = 0.0
+    needed = np.zeros(len(blocks))
     for leakage, side in zip(
         criterion.leakage(lift, joint.p_s), (criterion.lower, criterion.upper), strict=True
     ):
         if 0 < side < math.inf:
-            factor = max(factor, float(leakage.max()) / side)
-    return factor
+            needed = np.maximum(needed, leakage / side)
+    return needed
 
 
 def _most_kept(joint: Joint, risky: Bools) -> float:

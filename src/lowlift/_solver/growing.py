@@ -67,6 +67,8 @@ class Grower:
         self.joint, self.criterion, self.progress = joint, criterion, progress
         self.deadline, self.is_stopped = deadline, False
         self.columns = joint.masses_given_s
+        #: A block that is known not to be allowed, which saves its exact verdict.
+        self.refused: Sequence[int] = ()
 
     def _is_over(self) -> bool:
         self.is_stopped = self.is_stopped or self.deadline.is_over
@@ -80,6 +82,8 @@ class Grower:
         """Tell whether the criterion allows the block, exactly."""
         if len(block) == self.joint.n_x:
             return True  # one output for all of X: its lift is exactly 1
+        if len(block) == len(self.refused) and set(block) == set(self.refused):
+            return False
         masses = self.joint.masses[:, list(block)].sum(axis=1, keepdims=True)
         lift = masses / masses.sum() / self.joint.p_s[:, None]
         atom = block, [1] * len(block)
@@ -222,8 +226,10 @@ def grower_for(
 
 def kept_by(joint: Joint, blocks: Sequence[Sequence[int]]) -> float:
     """Return I(X;Y) = H(Y) of a partition, in nats."""
-    p_x = joint.p_x.tolist()
-    return -math.fsum(p * math.log(p) for p in (sum(p_x[x] for x in block) for block in blocks))
+    members = [x for block in blocks for x in block]
+    starts = [0, *accumulate(map(len, blocks[:-1]))]
+    p_y = np.add.reduceat(joint.p_x[members], starts)
+    return -math.fsum((p_y * np.log(p_y)).tolist())
 
 
 def bound_on_partitions(joint: Joint, risky: Bools) -> float:
@@ -277,7 +283,7 @@ def merge_subsets(
 def repaired(grower: Grower, blocks: list[list[int]], alone: list[list[int]]) -> list[list[int]]:
     """Let the last block join other blocks, then low-risk symbols, until it is allowed."""
     *rest, last = blocks
-    allowed = grower.holds(last)
+    allowed = grower.is_stopped and grower.holds(last)  # else `cover` has found that it is not
     for more in (rest, alone):
         if more and not (allowed or grower.is_stopped):
             pool = grower.pool(more)

@@ -67,7 +67,8 @@ def written(
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         number = Fraction(-1)
     if isinstance(value, bool | np.bool_ | str) or not is_right(number):
-        raise InvalidInput(f"{what} must be {rule}; got {value!r}.")
+        given = str(value) if isinstance(value, Fraction) else repr(value)
+        raise InvalidInput(f"{what} must be {rule}; got {given}.")
     return number
 
 

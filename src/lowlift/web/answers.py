@@ -1,17 +1,21 @@
 """What a setting gives: its answer, or the work that leads to it, as parts of pages."""
 
+from dataclasses import replace
 from typing import Any
 
 from lowlift.errors import InvalidInput, LowliftError
-from lowlift.report.outcome import USEFUL
+from lowlift.report.beliefs import Belief
+from lowlift.report.outcome import AVERAGE, USEFUL
+from lowlift.tables.schema import OF_CELLS
 from lowlift.web import work
+from lowlift.web.fields import MOST_SECONDS
 from lowlift.web.frame import Place
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
-from lowlift.web.settings import MOST_SECONDS, Setting
+from lowlift.web.settings import Setting
 from lowlift.web.trade import ways
-from lowlift.web.words import message_of
+from lowlift.web.words import NAMES, TELLS, message_of, on_page
 from lowlift.workflow.cells import STAGES
 from lowlift.workflow.overview import Overview
 from lowlift.workflow.stops import Stop
@@ -61,6 +65,8 @@ async def answered(session: Session, setting: Setting, patience: float = PATIENC
     known = found.result or first_answer(found)
     if isinstance(known, work.Answer) and known.joint is not None:
         session.joints[setting.counted, table.version] = known.joint
+    if isinstance(known, work.Answer) and known.said is not None:
+        session.rarest[setting.columns, table.version] = known.said.rarest
     return found
 
 
@@ -79,19 +85,28 @@ async def outcome(
     return job if job.is_running or job.state == "done" else job.error
 
 
-async def panel(session: Session, place: Place, patience: float = PATIENCE) -> str:
-    """Return the answer to the setting of a place: one part, whatever its state."""
-    if place.faults:
-        return show("answer/waiting.html", place=place)
-    if not place.setting.is_chosen:
-        return show("answer/choose.html", place=place)
+async def panel(
+    session: Session,
+    place: Place,
+    patience: float = PATIENCE,
+    *,
+    is_warned: bool = False,
+    is_adding: bool = False,
+) -> str:
+    """Return the answer to the setting of a place: one part, whatever its state.
+
+    It is not green if a user `is_warned` of something that speaks against the table. If a user
+    `is_adding` columns unchanged, what others believe is not shown: it would be without them.
+    """
+    if place.faults or not place.setting.is_chosen:
+        return show(f"answer/{'waiting' if place.faults else 'choose'}.html", place=place)
     found = await outcome(session, place.setting, patience)
     if isinstance(found, work.Answer):
-        return ready(session, place, found)
+        return ready(session, place, found, is_warned=is_warned, is_adding=is_adding)
     if isinstance(found, Job):
         is_search = any(isinstance(step, tuple | work.Answer) for step in found.steps)
         is_reading = found is inspect(session, place.setting.table)
-        title = "Reading the table" if is_reading else "Designing the release"
+        title = "Reading the table" if is_reading else "Preparing what would be published"
         title = "Searching" if is_search else title
         again = f"/answer?{place.query}&step={place.step}"
         part = working(session, found, title, again, "#answer")
@@ -99,7 +114,22 @@ async def panel(session: Session, place: Place, patience: float = PATIENCE) -> s
         if first is not None:  # it holds as well; what is searched for keeps more
             return ready(session, place, first, part)
         return show("answer/working.html", place=place, working=part)
-    return show("answer/problem.html", place=place, message=found)
+    return _refused(place, found)
+
+
+def _refused(place: Place, refusal: str) -> str:
+    """Return why there is no answer, with a link to the field that is meant."""
+    known = with_refusal(place, refusal)
+    if known.faults:
+        return show("answer/waiting.html", place=known)
+    return show("answer/problem.html", place=place, message=on_page(refusal)[0])
+
+
+def with_refusal(place: Place, refusal: str) -> Place:
+    """Return a place with a refusal of its setting as a fault, if the page has the field meant."""
+    message, name = on_page(refusal)
+    is_here = name and place.step == "protection"
+    return replace(place, faults={name: message}) if is_here else place
 
 
 def first_answer(job: Job) -> work.Answer | None:
@@ -107,19 +137,38 @@ def first_answer(job: Job) -> work.Answer | None:
     return next((step for step in job.steps if isinstance(step, work.Answer)), None)
 
 
-def ready(session: Session, place: Place, found: work.Answer, searching: str = "") -> str:
+def ready(
+    session: Session,
+    place: Place,
+    found: work.Answer,
+    searching: str = "",
+    *,
+    is_warned: bool = False,
+    is_adding: bool = False,
+) -> str:
     """Return the answer as the panel shows it; `searching` follows the search for a better one."""
     longer = place.setting.seconds * 3
+    is_helped = found.shown not in {USEFUL, AVERAGE, NAMES, TELLS} and found.design is not None
     points = trade_points(session, place.setting)
+    is_rows = found.design is not None and found.design.encoded.name in OF_CELLS
     return show(
         "answer/ready.html",
         place=place,
         found=found,
         searching=searching,
+        is_warned=is_warned,
+        is_adding=is_adding,
         longer=longer if longer <= MOST_SECONDS else 0,
-        ways=ways(place, found.state, points),
-        is_pending=found.state != USEFUL and found.design is not None and not points,
+        ways=ways(place, found.shown, points, is_rows=is_rows, tells=found.tells),
+        is_pending=is_helped and not points,
+        refusal=on_page(found.refusal),
     )
+
+
+def rarest(session: Session, setting: Setting) -> Belief | None:
+    """Return the value of S that the fewest rows have, whatever the limit; None if not known."""
+    table = session.tables.get(setting.table)
+    return None if table is None else session.rarest.get((setting.columns, table.version))
 
 
 def trade_points(session: Session, setting: Setting) -> tuple[Stop, ...]:
@@ -170,14 +219,17 @@ def progress_of(job: Job, *, is_compiling: bool = False) -> str:
     if isinstance(last, Stop):
         kind = "trade"
     every = STAGES if STAGES[0] in stages else tuple(stages)
+    first = first_answer(job)
     return show(
         "progress.html",
         job=job,
         steps=steps,
         last=last,
         kind=kind,
-        stages=every if last is None and first_answer(job) is None else (),
+        stages=every if last is None and first is None else (),
         n_done=len(stages) - 1,
+        # A search begins below the answer that stands beside it.
+        least=-1.0 if first is None or first.said is None else first.said.share,
     )
 
 

@@ -23,7 +23,7 @@ from lowlift.web.limits import Limits
 from lowlift.web.pages import set_local, show
 from lowlift.web.sessions import Sessions, SessionTable
 from lowlift.web.settings import Setting
-from lowlift.web.steps import answer, columns, compare, protection, publish, table
+from lowlift.web.steps import answer, columns, compare, protection, publish, table, written
 from lowlift.web.visitors import AppState, NotIn
 from lowlift.web.words import message_of
 
@@ -31,6 +31,8 @@ _TEXTS = {
     404: "nothing is at this address: it may be mistyped, or what it showed is gone.",
     403: "this form is out of date. Load its page again.",
 }
+#: The parts of pages that are asked for by their names, besides the answer.
+_PARTS = frozenset({"asks", "compared", "rows-part", "trade-part"})
 #: Some versions of FastAPI report requests to whom the environment names.
 _SILENT: Any = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
@@ -75,7 +77,7 @@ def create_app(
         telemetry=_SILENT,
     )
     app.state.shared = AppState(access, sessions, limits, scheme == "https")
-    for part in (visitors, progress, table, columns, protection, publish, compare, answer):
+    for part in (visitors, progress, table, columns, protection, publish, written, compare, answer):
         app.include_router(part.router)
     static = str(resources.files("lowlift.web") / "static")
     app.mount("/static", StaticFiles(directory=static), name="static")
@@ -93,9 +95,18 @@ async def _sweep(sessions: Sessions, connections: Connections, limits: Limits) -
 
 
 async def _not_in(request: Request, _: Exception) -> Response:
+    if request.headers.get("hx-request") == "true":  # the whole page is of a session that is over
+        return Response(status_code=401, headers={"HX-Refresh": "true"})
     if request.app.state.shared.access.has_password and request.method == "GET":
         return RedirectResponse("/login", 303)
     return HTMLResponse(show("closed.html"), 401)
+
+
+def _part(target: str, message: str) -> str:
+    """Return an error as the part of a page that was asked for, in whose place a later one goes."""
+    if target == "answer":
+        return show("answer/problem.html", place=Place("", Setting()), message=message)
+    return show("problem.html", message=message, part=target if target in _PARTS else "")
 
 
 async def _problem(request: Request, error: Exception) -> Response:
@@ -109,7 +120,8 @@ async def _problem(request: Request, error: Exception) -> Response:
         status = error.status_code
         text = _TEXTS.get(status, "this cannot be done here.")
     if request.headers.get("hx-request") == "true":
-        return HTMLResponse(show("problem.html", message=text), status)
+        return HTMLResponse(_part(request.headers.get("hx-target", ""), text), status)
     title = "Page not found" if status == 404 else "This is not possible"
     given = {"title": title, "message": text, "place": Place("", Setting())}
+    given["is_missing"] = status == 404
     return HTMLResponse(show("error.html", **given), status)

@@ -15,9 +15,8 @@ HANDED_OUT = {
 }
 KEPT = {
     "report": "the report to file: all numbers, warnings, sign-off",
-    "release": "from it everything can be verified again; the next publication of these people "
-    "is audited with it",
-    "receipt": "hashes, versions, time",
+    "release": "keep it: needed when you publish about these people again",
+    "receipt": "proof of what was written, and when",
 }
 _CHUNK = 1 << 18
 

@@ -1,82 +1,34 @@
 """What is asked before a table is drawn: each warning with its choices, the safe one made."""
 
-import math
-from collections.abc import Sequence
-from datetime import datetime
-from typing import NamedTuple
+import hashlib
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from urllib.parse import urlencode
 
 from lowlift._exposure import FEW
-from lowlift._ledger import EVERYBODY, Entry
-from lowlift._wording import capital, counted, percent
+from lowlift._ledger import EVERYBODY
+from lowlift._wording import capital, counted, joined, percent
 from lowlift.errors import InvalidInput
-from lowlift.report.limits import is_too_small
+from lowlift.report.headings import claim_of
+from lowlift.report.limits import if_sample, is_too_small
+from lowlift.report.promises import promise as promised
+from lowlift.report.promises import unmarked
 from lowlift.tables.schema import OF_CELLS
+from lowlift.web.cards import Ask, Choice, Way
 from lowlift.web.frame import Place
-from lowlift.web.settings import shortest
-from lowlift.web.work import Prepared, Published, Wishes
+from lowlift.web.holders import MERGING, of_ledger
+from lowlift.web.preparing import Prepared
+from lowlift.web.work import Wishes
 from lowlift.workflow import Design
-from lowlift.workflow.consulting import Consulted, Earlier
+from lowlift.workflow.consulting import Consulted
 
 #: What a user may do with the codebook.
 CODEBOOKS = ("rounded", "withheld", "exact")
-
-
-class Choice(NamedTuple):
-    """One way to go on: the value of a field, what it means, and a note below."""
-
-    value: str
-    words: str
-    note: str = ""
-    is_safe: bool = False
-
-
-class Way(NamedTuple):
-    """A link that changes the setting instead."""
-
-    words: str
-    address: str
-
-
-class Ask(NamedTuple):
-    """A warning: its field, what it says, and what can be done.
-
-    Without choices it only tells; one that `is_caution` tells what speaks against the table, one
-    that `is_neutral` what speaks neither for nor against it. With choices of which none is safe,
-    one must be made. One that `is_final` cannot be gone beyond here: nothing is written.
-    """
-
-    name: str
-    title: str
-    text: str = ""
-    choices: tuple[Choice, ...] = ()
-    ways: tuple[Way, ...] = ()
-    earlier: tuple[Earlier, ...] = ()
-    #: How many times as likely a value becomes by all of it together, at most and at least.
-    together: tuple[str, str] = ("", "")
-    command: str = ""
-    is_final: bool = False
-    is_caution: bool = False
-    is_neutral: bool = False
-    wants_release: bool = False
-
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing is left to decide."""
-        return not self.is_final and (not self.choices or any(c.is_safe for c in self.choices))
-
-    @property
-    def has_box(self) -> bool:
-        """Whether its only choice is a box that must be ticked."""
-        return len(self.choices) == 1
-
-    @property
-    def look(self) -> str:
-        """How it is shown: "final", "neutral" or "done"; empty for a warning."""
-        if self.is_final:
-            return "final"
-        if self.is_neutral:
-            return "neutral"
-        return "done" if self.is_done and not self.is_caution else ""
+#: Columns that a sentence names.
+_MOST_NAMED = 8
+#: How a warning begins that a column identifies people.
+_IDENTIFIES = re.compile(r"'(.+)' is nearly unique")
 
 
 def asks_of(
@@ -87,22 +39,28 @@ def asks_of(
     `drawn` are the digests of what was drawn here from the same table, None where it is not there.
     """
     is_rows = made.encoded.name in OF_CELLS
-    asks = _of_ledger(found.consulted, wishes, place, is_rows=is_rows)
+    asks = of_ledger(found.consulted, wishes, place, is_rows=is_rows)
     asks += _of_table(drawn, found.consulted)
-    asks += [_caution(number, text, place) for number, text in enumerate(made.warnings)]
+    asks += _of_kept(found, wishes, place)
+    asks += [_caution(number, text, place, wishes) for number, text in enumerate(made.warnings)]
     if found.rare:
         what = "value" if len(made.spec.schema.released) == 1 else "combination"
         asks.append(codebook_ask(found.rare, counted(made.release.joint.n_x, what), found.step))
     if found.formulas and wishes.form == "csv":
         asks.append(_formulas(found.formulas))
     if is_too_small(made.intervals, made.audit):
-        asks.append(_sample(place))
+        asks.append(_sample(made, place, is_rows=is_rows))
     if found.proves:
         asks.append(_proves(found.proves, place))
-    asks.append(_drawn_anew(made, place, is_fitted=found.is_fitted))
-    if any(ask.is_final for ask in asks):  # nothing is written: there is nothing to consent to
-        asks = [ask for ask in asks if ask.is_final or not ask.choices]
-    return tuple(asks)
+    if found.tells:
+        asks.append(_tells(made, found.tells, place, wishes))
+    is_ruling_out = bool((made.audit.lift == 0).any())
+    if is_ruling_out:
+        asks.append(_ruled_out(made, is_rows=is_rows))
+    is_telling = is_ruling_out or bool(found.proves)
+    asks.append(_drawn_anew(made, found, place, is_telling=is_telling))
+    final = tuple(ask for ask in asks if ask.is_final)
+    return final or tuple(asks)  # where nothing is written, nothing else is to be known
 
 
 def check(asks: Sequence[Ask], given: dict[str, str]) -> None:
@@ -122,108 +80,15 @@ def check(asks: Sequence[Ask], given: dict[str, str]) -> None:
             )
 
 
-def day(entry: Entry | Published) -> str:
-    """Return the day of a publication in words, such as 3 March 2026."""
-    at = datetime.fromisoformat(entry.at) if isinstance(entry.at, str) else entry.at
-    return f"{at.day} {at:%B %Y}"
+def digest_of(made: Design, version: Hashable, asks: Sequence[Ask]) -> str:
+    """Return what tells this release of this version of a table, with what is said of it.
 
-
-def _holder(wishes: Wishes) -> str:
-    return "somebody" if wishes.to == EVERYBODY else wishes.to
-
-
-def _of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool) -> list[Ask]:
-    if not found.earlier:
-        return []
-    title = f"{capital(_holder(wishes))} already has {_tables(len(found.earlier))} of these people"
-    ask = Ask("ledger", title, earlier=found.earlier, together=(found.most, found.least))
-    if found.holds:
-        text = "Together they keep your limit: this is audited on the rows themselves."
-        return [ask._replace(text=text, is_caution=found.least == "0")]
-    if found.holds is None:
-        missing = [each for each in found.earlier if not each.is_there]
-        text = f"They cannot be audited with this one: {found.reason}"
-        text += " Publish rows of a table once, with all columns." if is_rows else ""
-        if missing:
-            text = (
-                "Releases are needed to audit them together, and lowlift keeps none: they hold "
-                "values of the data. Give the release file of each table that is marked."
-            )
-        accept = Choice(
-            "accept",
-            "Publish although nobody can tell what both together reveal",
-            "The ledger records that.",
-        )
-        wait = Choice("wait", "Do not publish yet")
-        choices = (wait, accept)
-        wants = bool(missing)
-        return [ask._replace(text=text, choices=choices, wants_release=wants)]
-    entries = [each.entry for each in found.earlier]
-    text = _why_beyond(len(entries), wishes)
-    keyed = [each for each in entries if each.draws == "keyed" and each.encoding not in OF_CELLS]
-    if keyed:
-        text += " Refine the earlier table instead, with the key it was drawn by:"
-        command = _refine(keyed[-1], place)
-    else:
-        columns = {*place.setting.released, *wishes.keep}
-        is_same = all({*each.released, *each.kept} == columns for each in entries)
-        text += f" {_why_not_refined(entries, is_same=is_same)}"
-        command = "\n".join(f"lowlift ledger withdraw {each.id}" for each in entries)
-    ways = _looser(found, place)
-    return [ask._replace(text=text, command=command, ways=ways, is_final=True)]
-
-
-def _looser(found: Consulted, place: Place) -> tuple[Way, ...]:
-    """Return the way to a limit that what was found keeps; none does where a value is ruled out."""
-    least, setting = float(found.least), place.setting
-    if setting.criterion or not least:
-        return ()
-    factor = max(float(found.most), math.ceil(100 / least) / 100)
-    words = f"Allow at least {shortest(factor)} times (Protection)"
-    return (Way(words, place.address("protection", limit=factor)),)
-
-
-def _why_beyond(n_earlier: int, wishes: Wishes) -> str:
-    """Return why tables that each keep a limit go beyond it together."""
-    draws, has, each = "two draws", "both", "either"
-    if n_earlier > 1:
-        draws, has, each = "draws", "all of them", "each"
-    whom = "" if wishes.to == EVERYBODY else f" for {wishes.to}"
-    return (
-        f"The {draws} are independent, so limits do not add up: whoever has {has} can work out "
-        f"more than {each} allows. Nothing is written{whom}."
-    )
-
-
-def _why_not_refined(entries: Sequence[Entry], *, is_same: bool) -> str:
-    """Return why, and what to do instead; all columns at once only unless they are the same."""
-    n_rows = sum(each.encoding in OF_CELLS for each in entries)
-    instead = "" if is_same else ", or publish all columns once"
-    if len(entries) > 1:
-        why = {0: "were drawn without a key", len(entries): "have rows drawn from cells"}
-        several = why.get(n_rows, "have rows drawn from cells, or were drawn without a key")
-        return (
-            f"The earlier tables {several}, so they cannot be refined. Let them keep "
-            f"those{instead}. Withdraw those that were never handed out:"
-        )
-    why_one = "has rows drawn from cells" if n_rows else "was drawn without a key"
-    return (
-        f"The earlier table {why_one}, so it cannot be refined. Let them keep that one{instead}. "
-        "If it was never handed out, withdraw it:"
-    )
-
-
-def _tables(number: int) -> str:
-    return "a table" if number == 1 else f"{number} tables"
-
-
-def _refine(entry: Entry, place: Place) -> str:
-    from lowlift.workflow.repeating import bound_options, wrapped
-
-    options = bound_options(place.setting.bound(), place.setting.sensitive)
-    words = ["lowlift", "refine", entry.release_file or "release.json", entry.source, *options]
-    words += ["--id", entry.id_column or "ID", "--key-file", "draws.key", "-o", "refined.csv"]
-    return wrapped(words)
+    A form sends it back: another release, or cards that nobody has seen, are not drawn. Links are
+    no part of it, as they keep what else is on their page.
+    """
+    said = [ask._replace(ways=(), instead=None) for ask in asks]
+    parts = made.release.fingerprint, made.encoded.name, version, said
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _of_table(drawn: Sequence[str | None], found: Consulted) -> list[Ask]:
@@ -242,13 +107,78 @@ def _of_table(drawn: Sequence[str | None], found: Consulted) -> list[Ask]:
     return [Ask("again", title, text, choices)]
 
 
-def _caution(number: int, text: str, place: Place) -> Ask:
+def _of_kept(found: Prepared, wishes: Wishes, place: Place) -> list[Ask]:
+    """Return what is asked of columns that are added unchanged."""
+    if found.uncovered:
+        columns = joined(wishes.keep)
+        title = f"Cannot be added unchanged: {columns}"
+        released = dict.fromkeys((*place.setting.released, *wishes.keep))
+        within = place.address("protection", released=tuple(released))
+        ways = (
+            Way("Add nothing", wished(place, replace(wishes, keep=()))),
+            Way(f"Publish {columns} within the limit", within),
+        )
+        return [Ask("kept", title, found.uncovered, ways=ways, is_final=True)]
+    asks = []
+    for name in found.naming:
+        rest = tuple(each for each in wishes.keep if each != name)
+        instead = Way(f"Leave {name} out", wished(place, replace(wishes, keep=rest)))
+        title = f"{name!r} can identify people, and would be published unchanged"
+        choices = (Choice("yes", "Publish it all the same"),)
+        asks.append(Ask(f"kept:{name}", title, choices=choices, instead=instead))
+    return asks
+
+
+def promise(made: Design, found: Consulted, wishes: Wishes) -> str:
+    """Return in words who gets which columns, what they have, and what is promised of them."""
+    names = (*made.spec.schema.released, *wishes.keep)
+    columns = joined(names) if len(names) <= _MOST_NAMED else f"{len(names)} columns"
+    gets = f"{capital(wishes.to)} gets {columns} of {counted(made.spec.rows, 'person', 'people')}."
+    has = "They have nothing of these people yet."
+    if found.earlier:
+        n = len(found.earlier)
+        has = f"They already have {'a table' if n == 1 else f'{n} tables'} of these people."
+    elif not found.has_ledger:
+        has = "Nobody knows what they have."
+    claim, sensitive = claim_of(made.release.criterion), made.spec.schema.sensitive
+    whole = f"{capital(unmarked(promised(made.release.criterion, sensitive)))}."
+    if claim.startswith("no value "):
+        whole = f"No value of {joined(sensitive, 'or')} {claim.removeprefix('no value ')}."
+    return f"{gets} {has} {whole}"
+
+
+def wish_pairs(wishes: Wishes) -> list[tuple[str, str]]:
+    """Return what is wished for as names and values of an address."""
+    pairs = [("to", wishes.to)] if wishes.to != EVERYBODY else []
+    pairs += [("form", wishes.form)] if wishes.form != "csv" else []
+    return [*pairs, *(("keep", name) for name in wishes.keep)]
+
+
+def wished(place: Place, wishes: Wishes) -> str:
+    """Return the address that shows the same again."""
+    return "&".join(filter(None, (place.address("publish"), urlencode(wish_pairs(wishes)))))
+
+
+def _without(names: Sequence[str], place: Place, wishes: Wishes) -> Way | None:
+    """Return the way to the same publication without columns; none where no other is left."""
+    left = tuple(each for each in place.setting.released if each not in names)
+    if not left or left == place.setting.released:
+        return None
+    pairs = urlencode(wish_pairs(wishes))
+    address = "&".join(filter(None, (place.address("publish", released=left), pairs)))
+    return Way(f"Leave {joined(names)} out", address)
+
+
+def _caution(number: int, text: str, place: Place, wishes: Wishes) -> Ask:
     title, _, rest = text.partition(". ")
     ways = (Way("Change the columns", place.address("columns")),)
     choices = (Choice("yes", "Publish it all the same"),)
     if text.startswith("not published:"):  # what was left out is safe
         return Ask(f"caution:{number}", capital(title), rest)
-    return Ask(f"caution:{number}", capital(title), rest, choices, ways)
+    named = _IDENTIFIES.match(text)
+    instead = None if named is None else _without([named[1]], place, wishes)
+    rest = rest if instead is None else ""  # which says the same
+    return Ask(f"caution:{number}", capital(title), rest, choices, ways, instead=instead)
 
 
 def codebook_ask(rare: int, values: str, step: float | None) -> Ask:
@@ -261,7 +191,7 @@ def codebook_ask(rare: int, values: str, step: float | None) -> Ask:
         "shares in the codebook would tell in how many."
     )
     kept = Choice("withheld", "Keep the codebook back", "It is among the files to keep.")
-    exact = Choice("exact", "Hand it out exactly")
+    exact = Choice("exact", "Hand out the exact codebook")
     title = "Exact numbers in the codebook would give small counts away"
     if step is None:
         text += " Rounding does not hide them."
@@ -270,7 +200,7 @@ def codebook_ask(rare: int, values: str, step: float | None) -> Ask:
     rounded = Choice(
         "rounded",
         f"Round the codebook to {words}",
-        "The table stays the same. Estimates from it become a little less sharp.",
+        f"The table stays the same. Shares estimated from it are known to {words} only.",
         is_safe=True,
     )
     return Ask("codebook", title, text, (rounded, kept, exact))
@@ -288,12 +218,11 @@ def _formulas(texts: Sequence[str]) -> Ask:
     )
 
 
-def _sample(place: Place) -> Ask:
-    text = (
-        "These rows are taken to be everybody. If they are a sample, they are too few to support "
-        "the limit for the people they were drawn from."
-    )
-    ways = (Way("They are a sample", place.address("protection", audience="population")),)
+def _sample(made: Design, place: Place, *, is_rows: bool) -> Ask:
+    numbers = if_sample(made.intervals, made.audit, is_rows=is_rows)
+    text = f"These rows are taken to be everybody. {numbers}"
+    words = "They are a sample: work it out for those people"
+    ways = (Way(words, place.address("protection", audience="population")),)
     return Ask("sample", "The promise is about these rows", text, ways=ways, is_caution=True)
 
 
@@ -303,26 +232,67 @@ def _proves(text: str, place: Place) -> Ask:
     return Ask("proves", "A published row can prove a value", text, choices, ways)
 
 
-def _drawn_anew(made: Design, place: Place, *, is_fitted: bool) -> Ask:
+def _tells(made: Design, names: Sequence[str], place: Place, wishes: Wishes) -> Ask:
+    what = joined(made.spec.schema.sensitive)
+    is_one = len(names) == 1
+    text = (
+        f"In your table, {joined(names)} {'tells' if is_one else 'tell'} {what}, wholly or in "
+        f"part. Whoever recognises the person whose row it is reads {what} from "
+        f"{'that column' if is_one else 'them'}. The limit is on what a row tells of the person "
+        "in whose place it stands."
+    )
+    ways = (Way("Change the columns", place.address("columns")),)
+    choices = (Choice("yes", f"Publish {'it' if is_one else 'them'} all the same"),)
+    which = "A published column tells" if is_one else "Published columns tell"
+    instead = _without(names, place, wishes)
+    return Ask("tells", f"{which} what is protected", text, choices, ways, instead=instead)
+
+
+def _ruled_out(made: Design, *, is_rows: bool) -> Ask:
+    never = int((made.audit.joint.masses == 0).sum())
+    left = int((made.audit.lift == 0).sum())
+    what = "kind of rows" if is_rows else "published value"
+    text = (
+        f"{counted(never, 'pair')} of a protected value and a {what} never "
+        f"{'occurs' if never == 1 else 'occur'} together in your table. "
+        f"{counted(left, 'such pair')} {'remains' if left == 1 else 'remain'} in what is "
+        "published: such a row rules the protected value out."
+    )
+    return Ask("ruled-out", "A published row can rule a value out", text, is_caution=True)
+
+
+def _recognised(found: Prepared) -> Ask:
+    """Return that people can be recognised by published rows, with how many where any is alone."""
+    people = counted(found.rows, "person", "people")
+    text = (
+        "Each published row is a real row of your table, drawn by chance among similar ones. "
+        "Someone may still recognise whose row it is"
+    )
+    if found.unique:
+        number = "all" if found.unique == found.rows else f"{found.unique:,} of"
+        has = "has" if found.unique == 1 else "have"
+        text += f": {number} {people} {has} a row that nobody else has"
+    text += ". The public report says that it is possible, without a number."
+    is_alone = found.unique > 0
+    return Ask("drawn", "Rows are drawn anew", text, is_caution=is_alone, is_neutral=not is_alone)
+
+
+def _drawn_anew(made: Design, found: Prepared, place: Place, *, is_telling: bool) -> Ask:
+    """Return how values are changed; not in green where something `is_telling` all the same."""
     if made.encoded.name in OF_CELLS:
-        text = (
-            "A published row is a row of the table, drawn anew inside its cell or a near one. The "
-            "limit is on what it tells about the protected columns; it does not promise that "
-            "nobody recognises whose row it is. The public report tells its readers."
-        )
-        return Ask("drawn", "Rows are drawn anew", text, is_neutral=True)
+        return _recognised(found)
     if not made.encoded.share_changed:
         text = "Every row is published as it is: the columns tell no more than this limit allows."
-        return Ask("drawn", "No value is changed", text)
+        return Ask("drawn", "No value is changed", text, is_neutral=is_telling)
     share = percent(made.encoded.share_changed)
     if made.encoded.name == "groups":
         text = f"{share} of the rows are published as a group of values, of which one is theirs."
         return Ask("drawn", "Some values are merged", text)
     text = (
         f"{share} of the rows are published merged, mixed or replaced, and no row says which. The "
-        "public report tells its readers."
+        "public report says so."
     )
-    if is_fitted:
+    if found.is_fitted:
         text += (
             " Values are drawn by weights that were fitted to the protected ones: whoever studies "
             "the codebook can estimate how protected and published values go together. The limit "
@@ -331,11 +301,11 @@ def _drawn_anew(made: Design, place: Place, *, is_fitted: bool) -> Ask:
         )
     merging = place.address("protection", mechanism="subset-merging")
     ways = (Way("Use merging only, if every published value must be true", merging),)
-    is_merged = made.chosen.name in {"subset-merging", "optimal-merging", "watchdog"}
+    is_merged = made.chosen.name in MERGING
     return Ask(
         "drawn",
         "Some values are drawn anew",
         text,
         ways=() if is_merged else ways,
-        is_caution=is_fitted,
+        is_caution=found.is_fitted,
     )

@@ -2,34 +2,42 @@
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import NamedTuple
 
-from lowlift._ledger import EVERYBODY
+from lowlift._ledger import EVERYBODY, folded
 from lowlift._wording import capital, joined
 from lowlift.criteria import Population
 from lowlift.report.outcome import CANNOT, MOVED, USEFUL, Outcome
 from lowlift.tables.schema import OF_CELLS
-from lowlift.web.asking import day
+from lowlift.web.cards import day
 from lowlift.web.frame import Place
+from lowlift.web.naming import (
+    MISSING,
+    bins_text,
+    bound_texts,
+    changed,
+    columns_of,
+    part_of,
+    titles_of,
+)
 from lowlift.web.recorded import Again
-from lowlift.web.settings import Setting, shortest
-from lowlift.web.words import CRITERIA, MECHANISMS, name_of
+from lowlift.web.settings import Setting
+from lowlift.web.words import NAMES, TELLS
 from lowlift.web.work import Answer
-from lowlift.workflow.consulting import Sum
-from lowlift.workflow.criteria import SINGLE
+from lowlift.workflow.consulting import Sum, names_of
 from lowlift.workflow.published import Recorded
 
 _CELLS = "automatic cells"
-_MISSING = {"value": "a value of their own", "drop": "their rows are left out", "error": "an error"}
-#: Values of S that a comparison shows.
-_MOST_VALUES = 6
+#: The row on how values are changed.
+_HOW = "How values are changed"
+#: How many values of S a comparison shows, and recipients in a head.
+_MOST_VALUES, _MOST_WARNED = 6, 2
 #: What a comparison says of what neither the ledger nor a release tells, and of what is not there.
 NOT_KEPT, NOT_THERE = "not in the ledger", "does not apply"
 #: What it says of sums that are not there yet, and of publications that the sums are of.
-WORKING, COUNTED, NOT_COUNTED = "being computed", "published before", "not for them"
-#: Columns that are named, and recipients in a head.
-_MOST_NAMED, _MOST_WARNED = 4, 2
+WORKING, COUNTED, NOT_COUNTED = "being computed", "they have it", "not given to them"
+#: Digits of a number that are compared: more are errors of its computation.
+_DIGITS = 9
 
 
 class Cell(NamedTuple):
@@ -67,6 +75,8 @@ class Head(NamedTuple):
     problem: str = ""
     #: Who got a table of this setting; empty for nobody.
     published_for: tuple[str, ...] = ()
+    #: The day on which the ledger has it as published; empty where it does not.
+    in_ledger: str = ""
     #: The publication of the ledger that this is, and the setting that it had, if that is known.
     recorded: Recorded | None = None
     again: Again | None = None
@@ -81,16 +91,30 @@ class Head(NamedTuple):
         return None if self.answer is None else self.answer.said
 
     @property
-    def not_for(self) -> str:
-        """For whom it goes beyond its limit, with what they have; empty for nobody."""
-        sums = self.sums or ()
-        names = [one.recipient for one in sums if one.holds is False]
-        if names and len(names) == len(sums):
-            return "anybody"
-        names = ["everybody else" if name == EVERYBODY else name for name in names]
-        if len(names) > _MOST_WARNED:
-            names = [names[0], f"{len(names) - 1} others"]
-        return joined(names, "or")
+    def refused(self) -> str:
+        """For whom it goes beyond its limit, with what they have; empty for nobody.
+
+        Who has a table of this setting got it within its limit: only another one goes beyond it.
+        """
+        every = [one.recipient for one in self.sums or ()]
+        names = [one.recipient for one in self.sums or () if one.holds is False]
+        here = {folded(name) for name in self.published_for}
+        again = [name for name in names if not here.isdisjoint({folded(name), EVERYBODY})]
+        new = [name for name in names if name not in again]
+        if not again:
+            found = "anybody" if len(names) == len(every) else _listed(names)
+            return f"Not for {found}" if names else ""
+        if not new:
+            return f"Not again for {'anybody' if len(names) == len(every) else _listed(again)}"
+        others = "anybody else" if len(names) == len(every) else _listed(new)
+        return f"Not for {others}, and not again for {_listed(again)}"
+
+    @property
+    def limit(self) -> str:
+        """The limit in few words."""
+        if self.recorded is not None and self.again is None:
+            return self.recorded.entry.criterion
+        return titles_of([(self.place if self.again is None else self.again).setting])[0]
 
     @property
     def day(self) -> str:
@@ -114,24 +138,17 @@ class Head(NamedTuple):
         return "" if self.said is None and self.answer is None and not self.problem else NOT_THERE
 
 
-def title_of(setting: Setting) -> str:
-    """Return a setting in a few words."""
-    who = "everybody" if setting.audience == "table" else "sample"
-    if not setting.criterion:
-        return f"{shortest(setting.limit)} times, {who}"
-    name, factor = name_of(CRITERIA[setting.criterion]), setting.factor
-    if not factor:
-        return f"{name}, {_nats(setting)}, {who}"
-    return f"{factor} times, {name if name.isupper() else name.lower()}, {who}"
-
-
-def _nats(setting: Setting) -> str:
-    return f"{shortest(setting.epsilon)} nat{'' if setting.epsilon == 1 else 's'}"
+def _listed(names: Sequence[str]) -> str:
+    """Return recipients in few words; all whom nobody names are everybody else."""
+    found = ["everybody else" if name == EVERYBODY else name for name in names]
+    if len(found) > _MOST_WARNED:
+        found = [found[0], f"{len(found) - 1} others"]
+    return joined(found, "or")
 
 
 def recipients_of(found: Sequence[Recorded]) -> tuple[str, ...]:
     """Return who got publications of their own, the newest first."""
-    names = dict.fromkeys(each.entry.recipient for each in found)
+    names = names_of([each.entry for each in reversed(found)])
     return tuple(name for name in names if name != EVERYBODY)
 
 
@@ -170,17 +187,38 @@ def _row(
     return Row(name, tuple(Cell(*cell) for cell in cells))
 
 
-def _criterion(setting: Setting) -> str:
-    if setting.criterion == "every-prior":
-        return f"{name_of(CRITERIA['every-prior'])}, at least {shortest(setting.at_least)}"
-    return name_of(CRITERIA.get(setting.criterion, "on each value"))
+def _measured(
+    name: str,
+    texts: Sequence[str],
+    numbers: Sequence[float | None],
+    pictures: Sequence[str] = (),
+    compared: Sequence[str] = (),
+) -> Row:
+    """Return a row that compares the numbers that its texts round.
+
+    Where a text is that of the first all the same, it says to which side the number lies.
+    """
+    every = [
+        text if number is None else f"{number:.{_DIGITS}g} {more}"
+        for text, number, more in zip(texts, numbers, compared or [""] * len(texts), strict=True)
+    ]
+    shown = [
+        f"{text}, a little {'more' if number > numbers[0] else 'less'}"
+        if numbers[0] is not None
+        and number is not None
+        and text == texts[0]
+        and f"{number:.{_DIGITS}g}" != f"{numbers[0]:.{_DIGITS}g}"
+        else text
+        for text, number in zip(texts, numbers, strict=True)
+    ]
+    return _row(name, shown, pictures, every)
 
 
 def _settings(found: Sequence[Head]) -> list[Row]:
     first = found[0].place.setting
     every = [_said_of(head, first) for head in found]
     # One that was chosen by itself is the same as the one that it is.
-    compared = {"Mechanism": [head.mechanism for head in found]}
+    compared = {_HOW: [head.mechanism for head in found]}
     return [
         _row(name, [texts[name] for texts in every], compared=compared.get(name, ()))
         for name in every[0]
@@ -193,31 +231,15 @@ def _said_of(head: Head, first: Setting) -> dict[str, str]:
         return _recorded_texts(head.recorded, head.again, first)
     one, made = head.place.setting, None if head.answer is None else head.answer.design
     is_rows = made is not None and made.encoded.name in OF_CELLS
-    mechanism = name_of(MECHANISMS[one.mechanism])
-    if head.mechanism not in {"", one.mechanism}:
-        other = name_of(MECHANISMS.get(head.mechanism, head.mechanism))
-        mechanism += f": {other[:1].lower()}{other[1:]}"
     return {
-        **_bound_texts(one),
+        **bound_texts(one),
         "Protected": joined(one.sensitive),
-        "Columns": _columns(one.released, first),
+        "Columns": columns_of(one.released, first),
         "What matters": ", ".join(f"{name} {word}" for name, word in one.weights) or "all alike",
-        "Groups asked for": _CELLS if is_rows else _bins(one.bins),
-        "Mechanism": mechanism,
-        "Missing values": _MISSING[one.missing],
+        "Groups": _CELLS if is_rows else bins_text(one.bins),
+        _HOW: changed(head.mechanism or one.mechanism),
+        "Missing values": MISSING[one.missing],
     }
-
-
-def _bound_texts(one: Setting) -> dict[str, str]:
-    limit = f"{shortest(one.limit)} times"
-    if one.criterion:
-        factor, limit = one.factor, _nats(one)
-        # A factor follows from the nats of its side: of two sides, lambda says how many those are.
-        if one.criterion not in SINGLE and (factor or one.split != Setting.split):
-            limit += f", lambda {shortest(one.split)}"
-        limit = f"{factor} times ({limit})" if factor else limit
-    who = "everybody" if one.audience == "table" else f"a sample, {100 * one.confidence:g}%"
-    return {"Limit": limit, "Criterion": _criterion(one), "The rows are": who}
 
 
 def _recorded_texts(found: Recorded, known: Again | None, first: Setting) -> dict[str, str]:
@@ -225,36 +247,22 @@ def _recorded_texts(found: Recorded, known: Again | None, first: Setting) -> dic
     entry = found.entry
     if known is None:
         is_sample = isinstance(found.criterion, Population)
-        who = "a sample" if is_sample else "everybody" if found.criterion else NOT_KEPT
-        bound = {"Limit": entry.criterion, "Criterion": entry.criterion, "The rows are": who}
+        who = "a sample" if is_sample else "all there are" if found.criterion else NOT_KEPT
+        bound = {"Limit": entry.criterion, "The limit is": NOT_KEPT, "The rows are": who}
     else:
-        bound = _bound_texts(known.setting)
+        bound = bound_texts(known.setting)
     kept = f", {joined(entry.kept)} as they are" if entry.kept else ""
     is_rows = entry.encoding in OF_CELLS
-    bins = _CELLS if is_rows else _bins(found.bins) if found.is_there else NOT_KEPT
+    bins = _CELLS if is_rows else bins_text(found.bins) if found.is_there else NOT_KEPT
     return {
         **bound,
         "Protected": joined(entry.sensitive),
-        "Columns": _columns(entry.released, first) + kept,
+        "Columns": columns_of(entry.released, first) + kept,
         "What matters": NOT_KEPT if is_rows else "all alike",
-        "Groups asked for": bins,
-        "Mechanism": name_of(MECHANISMS.get(found.mechanism, found.mechanism)) or NOT_KEPT,
-        "Missing values": _MISSING.get(found.missing, NOT_KEPT),
+        "Groups": bins,
+        _HOW: changed(found.mechanism) or NOT_KEPT,
+        "Missing values": MISSING.get(found.missing, NOT_KEPT),
     }
-
-
-def _bins(bins: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f"{name} {text}" for name, text in bins) or "none"
-
-
-def _columns(released: Sequence[str], first: Setting) -> str:
-    """Return how many columns are published, and how they differ from the first setting's."""
-    less = [name for name in first.released if name not in released]
-    more = [name for name in released if name not in first.released]
-    is_first = tuple(released) == first.released
-    words = joined(released) if is_first and len(released) <= _MOST_NAMED else f"{len(released)}"
-    words += f", without {joined(less)}" if less else ""
-    return words + (f", with {joined(more)}" if more else "")
 
 
 def _beliefs(found: Sequence[Head]) -> list[Row]:
@@ -268,23 +276,32 @@ def _beliefs(found: Sequence[Head]) -> list[Row]:
     for value in [belief.value for belief in first.beliefs][:_MOST_VALUES]:
         here = [each.get(value) for each in beliefs]
         texts = [
-            head.unsaid if one is None else one.words.replace(" before,", " to")
+            head.unsaid if one is None else one.in_short
             for head, one in zip(found, here, strict=True)
         ]
-        texts = [text.removesuffix(" after") for text in texts]
-        rows.append(_row(value, texts, ["" if one is None else one.picture for one in here]))
+        numbers = [None if one is None else float(one.most) for one in here]
+        pictures = ["" if one is None else one.picture for one in here]
+        before = ["" if one is None else f"{float(one.before):.{_DIGITS}g}" for one in here]
+        rows.append(_measured(value, texts, numbers, pictures, before))
     return rows
 
 
 def _kept(found: Sequence[Head]) -> list[Row]:
     """Return what is kept; the best is told among settings that publish in the same form."""
-    said = [head.said for head in found]
-    forms = [{kept.words: kept.value for kept in each.kept} if each else {} for each in said]
+    # What goes beyond its limit for somebody, or speaks against its columns, is not the best.
+    named = [h.answer is not None and h.answer.shown in {NAMES, TELLS} for h in found]
+    said = [
+        None if h.refused or is_named else h.said for h, is_named in zip(found, named, strict=True)
+    ]
+    every = [head.said for head in found]
+    forms = [{kept.words: kept for kept in each.kept} if each else {} for each in every]
     is_alike = len({tuple(form) for form in forms if form}) == 1
     rows = []
     for name in dict.fromkeys(words for form in forms for words in form):
-        values = [form.get(name, head.unsaid) for form, head in zip(forms, found, strict=True)]
-        row = _row(capital(name.removeprefix("of ")), values)
+        here = [form.get(name) for form in forms]
+        texts = [one.value if one else head.unsaid for one, head in zip(here, found, strict=True)]
+        numbers = [one.number if one else None for one in here]
+        row = _measured(capital(name.removeprefix("of ")), texts, numbers)
         rows.append(_with_best(row, said, -1 if name == MOVED else 1) if is_alike else row)
     return rows
 
@@ -306,7 +323,10 @@ def _together(found: Sequence[Head], recipients: Sequence[str] | None) -> list[R
         row = _row(name, texts, compared=known)
         if len(kinds) == 1 and WORKING not in texts:
             pairs = zip(found, sums, strict=True)
-            said = [head.said if one and one.holds and one.most else None for head, one in pairs]
+            said = [
+                head.said if one and one.holds and one.most and not head.refused else None
+                for head, one in pairs
+            ]
             row = _with_best(row, said, -1)
         cells = [
             cell._replace(is_beyond=one is not None and one.holds is False)
@@ -323,7 +343,8 @@ def _sum_of(head: Head, recipient: str) -> Sum | None:
 def _sum_words(head: Head, recipient: str) -> str:
     """Return what a recipient would hold: a factor, or why there is none."""
     if head.recorded is not None:
-        return COUNTED if head.recorded.entry.recipient in {recipient, EVERYBODY} else NOT_COUNTED
+        holders = {folded(recipient), EVERYBODY}
+        return COUNTED if head.recorded.entry.holder in holders else NOT_COUNTED
     one = _sum_of(head, recipient)
     if one is None:
         is_refused = head.problem or (head.answer is not None and head.answer.state == CANNOT)
@@ -338,17 +359,14 @@ def _sum_words(head: Head, recipient: str) -> str:
 
 
 def _lower_end(least: str) -> str:
-    """Return how far a value's likelihood can fall, rounded so that it does not fall further.
+    """Return how far a value's likelihood can fall where the limit is not kept.
 
     Examples
     --------
     >>> _lower_end("0.0341"), _lower_end("0.5"), _lower_end("0")
-    ('down to 1/29.4', 'down to 1/2', 'a value is ruled out')
+    ('down to 0.0341 times', 'down to half', 'a value is ruled out')
     """
-    if not Decimal(least):
-        return "a value is ruled out"
-    part = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(1), Decimal(least))
-    return f"down to 1/{part.normalize():f}"
+    return f"down to {part_of(least, is_kept=False)}" if float(least) else "a value is ruled out"
 
 
 def _with_best(row: Row, said: Sequence[Outcome | None], sign: int) -> Row:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Request
 
@@ -29,6 +29,8 @@ class Place:
     pinned: tuple[Setting, ...] = ()
     #: What is wrong, by the name of the field.
     faults: Mapping[str, str] = field(default_factory=dict, compare=False)
+    #: What was written into wrong fields, which the setting has not.
+    written: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def query(self) -> str:
@@ -44,6 +46,18 @@ class Place:
         """Return the address of a step with this setting, or with some of it changed."""
         there = replace(self, setting=replace(self.setting, **changes))
         return f"/{step or self.step}?{there.query}"
+
+    def field_address(self, name: str) -> str:
+        """Return the address of a field: on this page, or on that of the step that has it."""
+        step = _step_of(name)
+        there = "" if step == self.step else self.address(step)
+        return f"{there}#field-{quote(name)}"
+
+    @property
+    def elsewhere(self) -> str:
+        """The step that has the first wrong field; empty where one is on this page."""
+        wrong = [_step_of(name) for name in self.faults]
+        return "" if not wrong or self.step in wrong else wrong[0].capitalize()
 
     def known(self, overview: Overview) -> "Place":
         """Return the place in a table that was looked at: columns named, bins checked by kind."""
@@ -61,6 +75,11 @@ class Place:
         return f"/compare?{urlencode(queries)}"
 
 
+def _step_of(name: str) -> str:
+    """Return the step whose page has a field."""
+    return "columns" if name.startswith(("bin:", "role:")) else "protection"
+
+
 def _wrong_sensitive(setting: Setting, overview: Overview) -> dict[str, str]:
     """Return what is wrong with the columns to protect, by the name of the field."""
     found = {column.name: column for column in overview.columns}
@@ -71,6 +90,15 @@ def _wrong_sensitive(setting: Setting, overview: Overview) -> dict[str, str]:
             "Protect another column."
         )
         return {f"role:{chosen[0].name}": message}
+    lacking = [column for column in chosen if column.missing]
+    if setting.missing == "drop" and lacking:
+        rows = counted(max(1, round((lacking[0].missing or 0) * overview.rows)), "row")
+        have = "has" if rows == "1 row" else "have"
+        message = (
+            f"{rows} {have} no value of {lacking[0].name!r}, but would be published all the same. "
+            "Take missing values as values of their own, or remove such rows from the table."
+        )
+        return {"missing": message}
     return {
         f"bin:{column.name}": f"{column.name!r} has {column.different:,} different numbers: to "
         "protect it, group them."
@@ -84,7 +112,9 @@ def _place(request: Request) -> Place:
     query = request.query_params.multi_items()
     step = request.query_params.get("step", "") or request.url.path.split("/")[1]
     setting, faults = Setting.read(query)
-    return Place(step if step in STEPS else "columns", setting, tuple(pinned_of(query)), faults)
+    written = {name: value for name, value in query if name in faults}
+    pinned = tuple(pinned_of(query))
+    return Place(step if step in STEPS else "columns", setting, pinned, faults, written)
 
 
 InPlace = Annotated[Place, Depends(_place)]
@@ -110,12 +140,14 @@ def steps(session: Session, place: Place) -> list[Step]:
     rows = f", {counted(overview.rows, 'row')}" if isinstance(overview, Overview) else ""
     n_s, n_x = len(setting.sensitive), 0 if setting.is_empty else len(setting.released)
     can_publish = setting.is_chosen and not place.faults
-    is_number_wrong = any(not name.startswith(("bin:", "role:")) for name in place.faults)
+    is_number_wrong = any(
+        _step_of(name) == "protection" for name in place.faults if name in place.written
+    )
     said = {
         "table": "choose one" if table is None else f"{table.name}{rows}",
         "columns": f"{n_s} protected, {n_x} to publish" if n_s else "choose what to protect",
         # A wrong number is not in the setting, which has another one for it.
-        "protection": "a number must be corrected" if is_number_wrong else setting.promise,
+        "protection": "a number must be corrected" if is_number_wrong else _limit(setting),
         "publish": _written(session, setting) if can_publish else "",
     }
     may_go = {"table": True, "columns": table is not None, "publish": can_publish}
@@ -131,6 +163,11 @@ def steps(session: Session, place: Place) -> list[Step]:
         )
         for number, name in enumerate(STEPS)
     ]
+
+
+def _limit(setting: Setting) -> str:
+    """Return the limit in a few words; one that is no number of times is said under Advanced."""
+    return setting.promise if setting.factor else "a limit set under Advanced"
 
 
 def _written(session: Session, setting: Setting) -> str:

@@ -2,12 +2,25 @@
 
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from lowlift._rounding import ceiling
 from lowlift.figures.page import environment_of, render
-from lowlift.report.beliefs import allowed_text, worst_first
-from lowlift.report.outcome import TITLES, most_words, whole_percent
+from lowlift.report.beliefs import allowed_text, top_of, worst_first
+from lowlift.report.outcome import NEARNESS, TITLES, most_words, whole_percent
+from lowlift.report.promises import MARKS
+from lowlift.web.naming import part_of
 from lowlift.web.settings import shortest
-from lowlift.web.words import MECHANISMS, name_of
+from lowlift.web.words import (
+    MECHANISMS,
+    NAMES,
+    NAMES_TITLE,
+    TELLS,
+    TELLS_TITLE,
+    WARNED,
+    WARNED_TITLE,
+    name_of,
+)
 
 
 def show(template: str, **context: Any) -> str:
@@ -27,6 +40,18 @@ def sentence(message: str) -> str:
     """
     first = message.split(maxsplit=1)[0] if message else ""
     return message[:1].upper() + message[1:] if first.isalpha() else message
+
+
+def emphasised(text: str) -> Markup:
+    r"""Return a sentence of `lowlift.report.promises`, names of columns by other letters.
+
+    Examples
+    --------
+    >>> str(emphasised("what \x02<i>\x03 tells"))
+    'what <em>&lt;i&gt;</em> tells'
+    """
+    first, last = MARKS
+    return escape(text).replace(first, Markup("<em>")).replace(last, Markup("</em>"))
 
 
 def bound(value: float) -> str:
@@ -54,15 +79,18 @@ def set_local(is_local: bool) -> None:
 
 
 set_local(False)
-environment_of("lowlift.web").filters.update(sentence=sentence, bound=bound)
+environment_of("lowlift.web").filters.update(sentence=sentence, bound=bound, emphasised=emphasised)
 environment_of("lowlift.web").globals.update(
     most_words=most_words,
-    state_titles=TITLES,
+    nearness=NEARNESS,
+    state_titles={**TITLES, NAMES: NAMES_TITLE, TELLS: TELLS_TITLE, WARNED: WARNED_TITLE},
     mechanism_name=mechanism_name,
     worst_first=worst_first,
     allowed_text=allowed_text,
+    top_of=top_of,
     whole_percent=whole_percent,
     shortest=shortest,
+    part_of=part_of,
 )
 
 

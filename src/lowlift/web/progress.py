@@ -1,6 +1,5 @@
 """How far work is, as events that a page listens to; and how a user ends it."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 
@@ -39,15 +38,16 @@ async def compiling(session: InSession) -> Response:
 async def _stream(
     job: Job, *, has_first: bool = False, is_compiling: bool = False
 ) -> AsyncIterator[str]:
+    def is_answered() -> bool:
+        return not has_first and first_answer(job) is not None
+
     job.listeners += 1
     try:
-        while job.is_running:
-            if not has_first and first_answer(job) is not None:
-                break  # the page asks again, and shows it beside the search
+        while job.is_running and not is_answered():  # the page shows an answer beside the search
             progress = progress_of(job, is_compiling=is_compiling)
             yield f"event: step\ndata: {one_line(progress)}\n\n"
             await job.change(_HEARTBEAT)
-            await asyncio.sleep(_PAUSE)
+            await job.wait(_PAUSE, is_answered)
         if job.state == "cancelled":
             yield f"event: step\ndata: {one_line(progress_of(job))}\n\n"
         # An abandoned job has a page after all, which was late to listen: it asks again.

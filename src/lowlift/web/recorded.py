@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from lowlift.criteria import ALIP, LDP, LIP, Chi2Lift, Criterion, L1Lift, MaxLift, Population
 from lowlift.errors import InvalidInput
 from lowlift.tables.schema import OF_CELLS
-from lowlift.web.settings import ENCODINGS, Setting
+from lowlift.web.fields import ENCODINGS
+from lowlift.web.settings import Setting
 from lowlift.workflow import MECHANISMS
 from lowlift.workflow.published import Recorded
 from lowlift.workflow.repeating import factor_of

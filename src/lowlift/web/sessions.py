@@ -56,6 +56,8 @@ class Session:
     compiling: Job | None = None
     #: The counts of S by X that answers were made of, by what they depend on.
     joints: dict[tuple[Setting, Any], Any] = field(default_factory=dict)
+    #: The belief in the rarest value of S, by columns alone.
+    rarest: dict[tuple[Setting, Any], Any] = field(default_factory=dict)
     #: Releases of earlier publications that were given back.
     earlier: list[Path] = field(default_factory=list)
     _jobs: OrderedDict[Hashable, Job] = field(default_factory=OrderedDict)
@@ -86,7 +88,9 @@ class Session:
         table = self.tables.pop(key, None)
         for name in [name for name in self._jobs if _is_about(name, key)]:
             self._jobs.pop(name).cancel()
-        self.joints = {name: value for name, value in self.joints.items() if name[0].table != key}
+        for known in (self.joints, self.rarest):
+            for name in [name for name in known if name[0].table == key]:
+                del known[name]
         for job in self.publications.pop(key, {}).values():
             job.cancel()
         folders = self._made.pop(key, [])

@@ -1,11 +1,8 @@
 """A setting is a URL: which table, columns, bound and mechanism; no data value is in it."""
 
 import contextlib
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
-from itertools import pairwise
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
@@ -14,39 +11,22 @@ from lowlift._rounding import at_most
 from lowlift.criteria import Criterion, Population
 from lowlift.errors import InvalidInput
 from lowlift.tables.bins import as_bins_by_name
-from lowlift.tables.columns import MISSING, Column
+from lowlift.tables.columns import Column
+from lowlift.web.fields import disorder, fields_of
 from lowlift.web.words import CRITERIA, message_of, name_of
-from lowlift.workflow import MECHANISMS, Asked, criterion_of
+from lowlift.workflow import Asked, criterion_of
 from lowlift.workflow.budgets import at_most_of
-from lowlift.workflow.criteria import IN_NATS, SINGLE
+from lowlift.workflow.criteria import SINGLE
 from lowlift.workflow.overview import Overview
 
-#: Empty: the mechanism's own.
-ENCODINGS = ("", "codes", "groups", "values")
 #: What a change of a column counts, by the words of the page.
 WEIGHTS: Mapping[str, float] = {"less": 0.3, "normal": 1.0, "more": 3.0}
 #: Settings beside each other.
 MOST_PINNED = 4
-#: The longest search.
-MOST_SECONDS = 3600
 #: A larger budget is not written as a factor.
 _MOST_NATS = 700
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "missing": tuple(MISSING),
-    "criterion": ("", *IN_NATS),
-    "audience": ("table", "population"),
-    "mechanism": MECHANISMS,
-    "encoding": ENCODINGS,
-}
 #: Kinds that have no symbols without bins; and how many columns a message names.
 _MUST_HAVE_BINS, _MOST_NAMED = frozenset({"integer", "real", "timestamp"}), 3
-_NUMBERS = ("limit", "epsilon", "split", "alpha", "at_least", "confidence", "seconds")
-#: Given without a criterion and a limit, as former addresses have them: the criterion was this one.
-_BUDGETS, _FORMER_CRITERION, _FORMER_MECHANISM = (
-    ("epsilon", "split", "alpha", "at_least"),
-    "alip",
-    "subset-merging",
-)
 
 
 @dataclass(frozen=True)
@@ -102,7 +82,7 @@ class Setting:
         every = list(query)
         pairs = [(name, value) for name, value in every if value != ""]
         last = dict(pairs)
-        given, faults = _fields(last)
+        given, faults = fields_of(last, frozenset(dict(every)) - set(last))
         # A form says what each column is; a link lists the columns of each kind.
         roles = [(value, name[5:]) for name, value in every if name.startswith("role:")]
         pairs += [(role, name) for role, name in roles if role in {"s", "x"}]
@@ -142,7 +122,7 @@ class Setting:
             except InvalidInput as error:
                 words = message_of(error)
                 words = words if repr(name) in words else f"{name!r}: {words}"
-                found[f"bin:{name}"] = _disorder(text) or words
+                found[f"bin:{name}"] = disorder(text) or words
         return found | ({} if found or kinds is None else self._lonely_bins(kinds))
 
     def _lonely_bins(self, kinds: Mapping[str, str]) -> dict[str, str]:
@@ -310,61 +290,11 @@ def shortest(value: float) -> str:
 
     Examples
     --------
-    >>> shortest(2.0), shortest(1.2345674)
-    ('2', '1.2345674')
+    >>> shortest(2.0), shortest(1.2345674), shortest(1e9)
+    ('2', '1.2345674', '1000000000')
     """
-    text = f"{value:g}"
+    text = f"{value:.15g}"
     return text if float(text) == value else repr(value)
-
-
-def _disorder(text: str) -> str:
-    """Return which start of a group does not go up, numbers or dates; nothing where all do.
-
-    Examples
-    --------
-    >>> _disorder("60, 30")
-    'each group must start above the one before; 30 comes after 60.'
-    >>> _disorder("30, 60") or _disorder("width:x")
-    ''
-    """
-    parts = [part.strip() for part in text.split(",")]
-    values: list[Any] = []
-    try:
-        values = [float(part) for part in parts]
-    except ValueError:
-        with contextlib.suppress(ValueError):
-            values = [date.fromisoformat(part) for part in parts]
-    for k, (one, other) in enumerate(pairwise(values)):
-        if one >= other:
-            order = f"{parts[k + 1]} comes after {parts[k]}"
-            return f"each group must start above the one before; {order}."
-    return ""
-
-
-def _fields(last: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields of one value each that are given, and what is wrong with others."""
-    given, faults = dict[str, Any](), dict[str, str]()
-    for name, allowed in _CHOICES.items():
-        if last.get(name) in allowed:
-            given[name] = last[name]
-        elif name in last:
-            faults[name] = f"{name} must be one of {', '.join(filter(None, allowed))}."
-    for name, reader in {**dict.fromkeys(_NUMBERS, _number), "cells": _cells}.items():
-        try:
-            given |= {name: reader(name, last[name])} if name in last else {}
-        except InvalidInput as error:
-            faults[name] = message_of(error)
-    if not {"criterion", "limit"} & set(last) and set(_BUDGETS) & set(last):
-        given["criterion"] = _FORMER_CRITERION
-    if given.get("criterion") and not {"mechanism", "limit"} & set(last):
-        given.setdefault("mechanism", _FORMER_MECHANISM)
-    return given, faults
-
-
-def _cells(_: str, text: str) -> str:
-    if text == "auto" or (text.isdecimal() and int(text) >= 1):
-        return text
-    raise InvalidInput("cells must be a whole number, 1 or more, or auto.")
 
 
 def pinned_of(query: Iterable[tuple[str, str]]) -> list[Setting]:
@@ -373,21 +303,3 @@ def pinned_of(query: Iterable[tuple[str, str]]) -> list[Setting]:
     return [
         Setting.of(parse_qsl(text, keep_blank_values=True)) for text in list(texts)[:MOST_PINNED]
     ]
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if name == "limit" and not (value > 1 and math.isfinite(value)):
-        raise InvalidInput("the limit must be a number above 1: how many times as likely.")
-    if not math.isfinite(value) or value < 0:
-        raise InvalidInput(f"{name} must be a number, 0 or more.")
-    if name == "at_least" and value > 0.5:
-        raise InvalidInput("the least belief before must be a number from 0 to 0.5, such as 0.01.")
-    if name == "confidence" and not 0.5 <= value < 1:
-        raise InvalidInput("the confidence must be a number from 0.5 to below 1, such as 0.95.")
-    if name == "seconds" and not 1 <= value <= MOST_SECONDS:
-        raise InvalidInput(f"the time limit must lie between 1 and {MOST_SECONDS} seconds.")
-    return value

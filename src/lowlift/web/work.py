@@ -1,5 +1,6 @@
 """What jobs do, each in a process of its own: call the workflow, and draw what it gives."""
 
+import contextlib
 import os
 import signal
 from dataclasses import dataclass, field, replace
@@ -8,38 +9,32 @@ from pathlib import Path
 from typing import Any
 
 from lowlift import workflow
-from lowlift._exposure import rare_in
 from lowlift._files import write_text
-from lowlift._guarantees import stopped_note
 from lowlift._joint import Joint
 from lowlift._kernels.compilation import observe, prepare
 from lowlift._ledger import EVERYBODY, default_ledger
-from lowlift.codebook import is_by_blocks
+from lowlift._wording import joined
 from lowlift.criteria import Criterion
 from lowlift.errors import BoundViolated, Infeasible
-from lowlift.report import page
-from lowlift.report.outcome import CANNOT, Outcome, outcome_of
+from lowlift.report import Beside, page
+from lowlift.report.outcome import CANNOT, USEFUL, Outcome, outcome_of, stopped_words
 from lowlift.tables import open_table
 from lowlift.tables.classes import notes_on_sensitive
 from lowlift.tables.schema import OF_CELLS
 from lowlift.web.jobs import Tell
 from lowlift.web.settings import Setting
-from lowlift.web.words import message_of, redacted
+from lowlift.web.words import IDENTIFIES, NAMES, TELLS, message_of, redacted
 from lowlift.workflow import Asked, Design, Options, Recording, Sanitized, TableProfile
-from lowlift.workflow.applying import formulas_in
-from lowlift.workflow.consulting import Consulted, Sum, consult, sums
+from lowlift.workflow.consulting import Sum, sums
 from lowlift.workflow.overview import Histogram, Overview, histogram_of, overview_of
 from lowlift.workflow.preview import Preview, first_rows, preview
 from lowlift.workflow.published import Recorded, published_of
+from lowlift.workflow.reporting import columns_that_tell
 from lowlift.workflow.stops import Stop, stops
 
 #: How the files of the reports end, and by which keys they are downloaded.
 REPORT, PUBLIC_REPORT = "report.html", "public.html"
 _KEYS = {REPORT: "report", PUBLIC_REPORT: "public-report"}
-#: How a warning begins that tells of counts in a rounded codebook.
-_EXPOSED = "intervals"
-#: Steps to which a codebook may be rounded, the finest first.
-_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 #: The parts that `compile_all` compiles.
 KERNELS = ("merging", "partitions", "pairs", "search")
 #: The process that imported this module: for jobs, the server that they were forked from.
@@ -59,6 +54,8 @@ class Answer:
     refusal: str = ""
     #: On a search that was stopped.
     stopped: str = ""
+    #: Of rows that are published as rows: the columns among them that tell what is protected.
+    tells: tuple[str, ...] = ()
 
     @property
     def state(self) -> str:
@@ -67,14 +64,29 @@ class Answer:
 
     @property
     def shown(self) -> str:
-        """The state as it is shown; see `Outcome.shown`."""
-        return CANNOT if self.said is None else self.said.shown
+        """The state as it is shown (see `Outcome.shown`): for `USEFUL` also `NAMES` or `TELLS`."""
+        shown = CANNOT if self.said is None else self.said.shown
+        if shown != USEFUL:
+            return shown
+        return NAMES if self.identifies else TELLS if self.tells else shown
+
+    @property
+    def identifies(self) -> tuple[str, ...]:
+        """What of it identifies people whatever the limit, a clause each."""
+        warnings = () if self.design is None else self.design.warnings
+        clauses = (text.partition(". ")[0] for text in warnings)
+        return tuple(clause for clause in clauses if IDENTIFIES.match(clause))
 
     @property
     def line(self) -> str:
         """The answer in a line."""
         if self.said is None:
             return self.refusal
+        if self.design is not None and self.state == CANNOT:
+            parts = self.design.columns
+            names = [name for name, part in parts if not part.is_satisfied]
+            broken = joined(names or [column.name for column in self.design.spec.sensitive], "or")
+            return f"Goes beyond your limit for {broken}"
         return f"{self.said.worst.value}: {self.said.worst.in_short}"
 
 
@@ -87,6 +99,8 @@ class Wishes:
     keep: tuple[str, ...] = ()
     #: The step of the codebook's probabilities; None writes them exactly.
     round_to: float | None = None
+    #: Whether the codebook is among the files to keep.
+    is_codebook_withheld: bool = False
     accept_unaudited: bool = False
     #: Releases that are no longer where they were written.
     earlier: tuple[Path, ...] = ()
@@ -101,24 +115,6 @@ class Wishes:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """What is to be known before a table is drawn."""
-
-    consulted: Consulted
-    #: How many values so few rows have that exact probabilities in the codebook expose them.
-    rare: int
-    #: Texts that a spreadsheet would run.
-    formulas: tuple[str, ...]
-    #: The finest step to which the codebook can be rounded so that it exposes nothing; None where
-    #: none is coarse enough.
-    step: float | None = None
-    #: Whether values are drawn by weights that were fitted to the sensitive ones.
-    is_fitted: bool = False
-    #: What a published row can prove, in a sentence; empty where nothing.
-    proves: str = ""
-
-
-@dataclass(frozen=True, eq=False)
 class Published:
     """What was written."""
 
@@ -130,8 +126,11 @@ class Published:
     command: str = ""
     #: The first rows as written, with their columns first.
     rows: tuple[tuple[str | None, ...], ...] = ()
-    #: How many warnings the report lists.
-    n_warned: int = 0
+    #: The warnings that the report lists, each with its name, if it has one.
+    warned: tuple[tuple[str, str], ...] = ()
+    #: What is promised of it, in words.
+    said: Outcome | None = None
+    is_in_ledger: bool = False
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -171,6 +170,16 @@ def histogram(source: Any, engine: str | None, name: str, tell: Tell) -> Histogr
     return histogram_of(source, name, engine=engine)
 
 
+def ledger_version() -> int:
+    """Return what changes when the ledger of whoever started the app does: -1 if it is off."""
+    ledger = default_ledger()
+    if ledger is None:
+        return -1
+    with contextlib.suppress(OSError):
+        return ledger.stat().st_mtime_ns
+    return 0  # the first publication makes it
+
+
 def recorded(source: Any, engine: str | None, tell: Tell) -> tuple[Recorded, ...]:
     """Return what the ledger of whoever started the app has of a table, the newest first."""
     del tell
@@ -192,13 +201,21 @@ def answer(
     Where the best takes long, a first `Answer` that holds is told before it; for rows, the stages
     of `lowlift.workflow.cells` too.
     """
+    told: list[tuple[str, ...]] = []
+
+    def said_of(made: Design) -> Answer:
+        # Columns that cannot be looked at are an error: no answer is green unseen.
+        if made.encoded.name in OF_CELLS and not told:
+            told.append(columns_that_tell(source, engine, made.spec.schema))
+        return _answer(made, *told)
+
     how: Any = {
         "mechanism": setting.mechanism,
         "encoding": setting.encoding or None,
         "preferred": setting.preferred_encoding,
         "time_limit": setting.seconds,
         "progress": lambda state: tell(tuple(state)),
-        "first": lambda made: made.is_satisfied and tell(_answer(made)),
+        "first": lambda made: made.is_satisfied and tell(said_of(made)),
     }
     try:
         if joint is None and asked.cells is None and setting.mechanism != "auto":
@@ -212,20 +229,21 @@ def answer(
             made = replace(made, notes=notes_on_sensitive(asked, joint))
     except (BoundViolated, Infeasible) as error:
         return Answer(None, None, joint, refusal=message_of(error))
-    return _answer(made)
+    return said_of(made)
 
 
-def _answer(made: Design) -> Answer:
+def _answer(made: Design, tells: tuple[str, ...] = ()) -> Answer:
     joint = None if made.encoded.name in OF_CELLS else made.release.joint
-    stopped = stopped_note(made.release.certificate, "") or ""
-    return Answer(made, _said(made), joint, stopped=stopped)
+    stopped = stopped_words(made.release.certificate, is_advised=False)
+    return Answer(made, said(made), joint, stopped=stopped, tells=tells)
 
 
-def _said(made: Design) -> Outcome:
+def said(made: Design) -> Outcome:
+    """Return what is to be said first of a design."""
     sensitive = tuple(column.name for column in made.spec.sensitive)
-    failing = tuple(name for name, audit in made.columns if not audit.is_satisfied)
+    failing = tuple(part for part in made.columns if not part[1].is_satisfied)
     how: Any = {"is_satisfied": made.is_satisfied, "sensitive": sensitive, "failing": failing}
-    return outcome_of(made.encoded, made.audit, **how)
+    return outcome_of(made.encoded, made.audit, kept=made.kept, **how)
 
 
 def rows(source: Any, engine: str | None, made: Design, page_number: int, tell: Tell) -> Preview:
@@ -249,24 +267,6 @@ def trade(
     return tuple(stops(source, asked, made, bounds, **how))
 
 
-def prepare_publication(
-    source: Any, engine: str | None, made: Design, target: str, wishes: Wishes, tell: Tell
-) -> Prepared:
-    """Ask the ledger and look at what would be written; nothing is."""
-    del tell
-    rare, step, is_fitted = 0, None, False
-    if made.encoded.name not in OF_CELLS:
-        rare = len(rare_in(made.release.joint))
-        step = next((each for each in _STEPS if rare and not _is_exposed(made, each)), None)
-        is_fitted = not is_by_blocks(made.encoded.channel)
-    proves = _said(made).proves
-    with open_table(source, engine) as table:
-        formulas = formulas_in(table, made.encoded, target)
-    with open_table(source, engine) as table:
-        consulted = consult(table, made.encoded, wishes.options())
-    return Prepared(consulted, rare, formulas, step, is_fitted, proves)
-
-
 def together(
     source: Any,
     engine: str | None,
@@ -281,10 +281,9 @@ def together(
         return sums(table, made, wishes.options(), recipients)
 
 
-def _is_exposed(made: Design, step: float) -> bool:
-    """Return whether the codebook exposes counts although it is rounded to a step."""
-    texts = workflow.codebook_of(made, step).warnings
-    return any(text.startswith(_EXPOSED) for text in texts)
+def beside(target: Path, name: str) -> Path:
+    """Return where the report that ends in `name` is written, beside the table."""
+    return target.with_name(f"{target.stem}.{name}")
 
 
 def publish(
@@ -313,20 +312,25 @@ def publish(
         written = replace(written, source=source, engine=engine)
     files = {"table": target, **written.files}
     warnings: tuple[str, ...] = ()
-    n_warned = 0
+    warned: tuple[tuple[str, str], ...] = ()
     rows: tuple[tuple[str | None, ...], ...] = ()
     try:
         rows = first_rows(str(target))
-        facts: Any = {"round_to": wishes.round_to, "recipient": wishes.to}
+        public_page = f"{target.stem}.{PUBLIC_REPORT}"
+        around = Beside(wishes.is_codebook_withheld, public_page)
+        facts: Any = {"round_to": wishes.round_to, "recipient": wishes.to, "beside": around}
         report = workflow.report_of(written, output=target.name, **facts)
         if command:
             first = report.commands[0]._replace(value=command)
             report = replace(report, commands=(first, *report.commands[1:]))
         for name, is_public in ((REPORT, False), (PUBLIC_REPORT, True)):
-            path = target.with_name(f"{target.stem}.{name}")
+            path = beside(target, name)
             write_text(path, page(report, is_public=is_public), is_private=not is_public)
             files[_KEYS[name]] = path
-        warnings, n_warned = report.public.warnings, len(report.warnings)
+        warnings = report.public.warnings
+        warned = tuple((each.name, each.text) for each in report.warnings)
     except Exception as error:  # noqa: BLE001 (the table is written, not to be drawn again)
         warnings = (f"there is no report: {redacted(error)}.",)
-    return Published(written, files, warnings, wishes.to, command, rows, n_warned)
+    is_in_ledger = wishes.options().recording is not None
+    more = warned, said(made), is_in_ledger
+    return Published(written, files, warnings, wishes.to, command, rows, *more)

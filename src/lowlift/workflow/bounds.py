@@ -179,12 +179,43 @@ def _spread(joint: Joint, channel: Channel) -> Channel:
     return Channel.from_atoms(joint, list(atoms.values()), channel.denominator, list(atoms))
 
 
-def why_not_covered(table: Table, encoded: Encoded, keep: Sequence[str]) -> str:
-    """Audit Y and the kept columns together; return why the bound does not cover them, or ""."""
-    origin = encoded.origin
-    clash = sorted(set(keep) & set(origin.schema.names))
+def refuse_kept(encoded: Encoded, keep: Sequence[str]) -> None:
+    """Refuse to keep a column of S or X beside Y.
+
+    Names are compared without regard to case: most engines read a name in either case as the same
+    column, in quotes too.
+    """
+    protected = {name.casefold() for name in encoded.origin.schema.names}
+    clash = sorted(name for name in keep if name.casefold() in protected)
     if clash:
         raise InvalidInput(f"{clash[0]!r} is a column of S or X; it cannot be kept as it is.")
+
+
+def why_not_covered(table: Table, encoded: Encoded, keep: Sequence[str]) -> str:
+    """Audit Y and the kept columns together; return why the bound does not cover them, or ""."""
+    counts = _with_kept(table, encoded, keep)
+    if isinstance(counts, str):
+        return counts
+    found = first_broken(counts, encoded)
+    if found is None:
+        return ""
+    return (
+        f"{len(found.violations):,} of {found.channel.n_y:,} pairs of output and kept values break "
+        f"{encoded.release.criterion}"
+    )
+
+
+def audit_with_kept(table: Table, encoded: Encoded, keep: Sequence[str]) -> Audit | None:
+    """Return the audit of Y and the kept columns together; None where they cannot be counted."""
+    counts = _with_kept(table, encoded, keep)
+    here = None if isinstance(counts, str) else _here(counts, encoded)
+    return None if here is None else audit(*here, encoded.release.criterion)
+
+
+def _with_kept(table: Table, encoded: Encoded, keep: Sequence[str]) -> Counts | str:
+    """Count S by X and the kept columns; return why they cannot be counted."""
+    origin = encoded.origin
+    refuse_kept(encoded, keep)
     if any(column.name not in table.kinds for column in origin.sensitive):
         return "S is not in this table, so it cannot be told"
     columns = []
@@ -197,13 +228,6 @@ def why_not_covered(table: Table, encoded: Encoded, keep: Sequence[str]) -> str:
         columns.append(Column(name, kind, Each() if kind == "integer" else None))
     try:
         # A missing value of a kept column is published as such: it counts as a value.
-        counts = table.count([*origin.columns, *columns])
+        return table.count([*origin.columns, *columns])
     except InvalidInput as error:
         return f"they have too many values to be counted: {error}"
-    found = first_broken(counts, encoded)
-    if found is None:
-        return ""
-    return (
-        f"{len(found.violations):,} of {found.channel.n_y:,} pairs of output and kept values break "
-        f"{encoded.release.criterion}"
-    )

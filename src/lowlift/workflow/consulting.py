@@ -59,7 +59,8 @@ class Consulted:
     reason
         Why it cannot be told.
     recipients
-        All who got something of these people.
+        All to whom something was published, by the newest of their spellings; those who got
+        something of these people first.
     """
 
     has_ledger: bool = False
@@ -105,8 +106,8 @@ def consult(table: Table, encoded: Encoded, options: Options) -> Consulted:
         return Consulted()
     if not Path(recording.ledger).exists():  # the first publication makes it
         return Consulted(has_ledger=True)
-    entry, before = _before(table, encoded, options, recording)
-    names = tuple(sorted({each.recipient for each in before}))
+    entry, before, others = _before(table, encoded, options, recording)
+    names = names_of([*others, *before])
     groups = asking.held_by_recipient(entry, before)
     held = {each.id: each for group in groups for each in group}
     earlier = tuple(_earlier(each, recording.releases) for each in held.values())
@@ -125,6 +126,14 @@ def consult(table: Table, encoded: Encoded, options: Options) -> Consulted:
     return Consulted(True, earlier, *ends, holds, recipients=names)
 
 
+def names_of(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return the recipients of publications, the newest first, each once as last written."""
+    found: dict[str, str] = {}
+    for each in reversed(entries):
+        found.setdefault(each.holder, each.recipient)
+    return tuple(found.values())
+
+
 def sums(
     table: Table, made: Design, options: Options, recipients: Sequence[str]
 ) -> tuple[Sum, ...]:
@@ -136,7 +145,7 @@ def sums(
     recording = options.recording
     if recording is None or not Path(recording.ledger).exists():
         return ()
-    entry, before = _before(table, made.encoded, options, recording)
+    entry, before, _ = _before(table, made.encoded, options, recording)
     new = Held(made.encoded, tuple(options.keep), entry.draw_sha256)
     total = recording.total or made.release.criterion
     found = []
@@ -161,12 +170,13 @@ def sums(
 
 def _before(
     table: Table, encoded: Encoded, options: Options, recording: asking.Recording
-) -> tuple[Entry, list[Entry]]:
-    """Return what the ledger would be told, and what it has of the same people."""
+) -> tuple[Entry, list[Entry], list[Entry]]:
+    """Return what the ledger would be told, and what it has of the same people and of others."""
     with Ledger(recording.ledger, must_exist=True) as ledger:
-        every = ledger.entries()
+        every = [each for each in ledger.entries() if each.is_held]
     entry = asking.entry_of(table, encoded, None, options, recording)
-    return entry, [each for each in every if each.is_held and is_same(each, entry)]
+    same = [each for each in every if is_same(each, entry)]
+    return entry, same, [each for each in every if not is_same(each, entry)]
 
 
 def _measured(found: Audit | Together) -> tuple[str, str]:

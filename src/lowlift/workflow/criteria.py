@@ -89,6 +89,11 @@ def criterion_of(
     >>> criterion_of("t-closeness", t=0.2)
     TCloseness(t=0.2)
     """
+    if isinstance(name, str) and name == "maximal-leakage":  # an array has no single answer
+        raise InvalidInput(
+            "a criterion must bound each output; maximal leakage is a mean over them. Criterion "
+            "pml keeps it at most its epsilon, and measures.maximal_leakage computes it."
+        )
     check_choice(name, "criterion", CRITERIA)
     _refuse_others(name, {"beta": beta, "delta": delta, "t": t})
     given = {"epsilon": epsilon, "split": split, "lower": lower, "upper": upper}
@@ -145,7 +150,8 @@ def _sides(
     if name in SINGLE:
         given = upper if epsilon is None and _ONE[name] is MaxLift else epsilon
         if given is None or lower is not None or (upper is not None and _ONE[name] is not MaxLift):
-            raise InvalidInput(f"{name} needs one bound: epsilon, in nats.")
+            which = "epsilon or upper" if _ONE[name] is MaxLift else "epsilon"
+            raise InvalidInput(f"{name} needs one bound: {which}, in nats.")
         return given, given
     if epsilon is not None:
         sides = ALIP.split(epsilon, 0.5 if split is None else split)

@@ -8,6 +8,7 @@ from typing import Any
 
 from lowlift._arguments import check_choice
 from lowlift._audit import Audit, audit
+from lowlift._cells.kept import ValuesKept
 from lowlift._channel import Channel
 from lowlift._guarantees import verdict_word
 from lowlift._joint import Joint
@@ -69,6 +70,8 @@ class Design(TableAudit):
     left_out: tuple[tuple[str, str], ...] = ()
     #: The columns as they were asked for, by which the design can be repeated.
     asked: Schema | None = None
+    #: How many values of published rows stay as they are; None where no rows of cells are.
+    kept: ValuesKept | None = None
 
     @property
     def release(self) -> Release:

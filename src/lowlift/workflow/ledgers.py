@@ -117,8 +117,8 @@ def _together(
 ) -> list[Check]:
     """Audit what each recipient holds."""
     checks = []
-    for recipient in sorted({entry.recipient for entry in entries}):
-        theirs = [entry for entry in entries if entry.recipient in {recipient, EVERYBODY}]
+    for holder, recipient in sorted({each.holder: each.recipient for each in entries}.items()):
+        theirs = [entry for entry in entries if entry.holder in {holder, EVERYBODY}]
         name = f"what {recipient} holds keeps the bound"
         words = f"{len(theirs)} publication{'s' if len(theirs) > 1 else ''}"
         try:

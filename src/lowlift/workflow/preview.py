@@ -100,8 +100,9 @@ def preview(source: Any, made: Design, page: int = 0, *, engine: str | None = No
 def preview_table(table: Table, made: Design, page: int = 0) -> Preview:
     """Return eight rows of an open table before and after; see `preview`."""
     encoded, origin = made.encoded, made.spec
-    seed = _seed(made, page)
     is_rows = encoded.name in OF_CELLS
+    # Pages of rows show one draw of all rows, so that each says the same of what it keeps.
+    seed = _seed(made, 0 if is_rows else page)
     names = list(origin.schema.released)
     sensitive = [column.name for column in origin.sensitive]
     symbols = [origin.cells] if origin.cells is not None else list(origin.released)
@@ -231,8 +232,7 @@ def _of_symbols(x: Ints, encoded: Encoded, rng: np.random.Generator) -> list[tup
 
 def _unchanged(
     encoded: Encoded, names: Sequence[str]
-) -> tuple[tuple[tuple[str, float], ...], float | None]:
+) -> tuple[tuple[tuple[str, float], ...], float]:
     """Return the expected share of rows whose value stays, by column and in all."""
-    if encoded.name != "values":
-        return (), None
-    return tuple(zip(names, encoded.unchanged_by_column, strict=True)), 1 - encoded.share_changed
+    columns = encoded.unchanged_by_column  # none of groups and codes
+    return tuple(zip(names if columns else (), columns, strict=True)), 1 - encoded.share_changed

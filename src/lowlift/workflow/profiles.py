@@ -15,6 +15,7 @@ _WORDS = {
     "not-counted": "cannot be counted",
     "constant": "constant",
     "few-rows-each": "few rows per value",
+    "almost-unique": "almost one value per row",
     "date": "date",
     "same-as-sensitive": "S in other words",
     "determines-sensitive": "determines S",
@@ -66,9 +67,10 @@ class ColumnProfile:
         How many bins then, 20 or fewer; None for single values.
     flags
         "identifier", "free-text", "not-counted", "constant", "few-rows-each" (ten rows per value
-        or fewer, as of an identifier that repeats), "date", "same-as-sensitive" (S in
-        other words), "determines-sensitive", "nearly-determines-sensitive" (right in 99% of the
-        rows), "follows-from-sensitive" (S in fewer words).
+        or fewer, as of an identifier that repeats), "almost-unique" (more than half as many
+        different numbers or dates as rows with one), "date", "same-as-sensitive" (S in other
+        words), "determines-sensitive", "nearly-determines-sensitive" (right in 99% of the rows),
+        "follows-from-sensitive" (S in fewer words).
     duplicates
         Columns with the same values, one to one.
     """

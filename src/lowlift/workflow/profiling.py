@@ -14,6 +14,7 @@ from lowlift.tables import Table, open_table
 from lowlift.tables.bins import as_bins_by_name
 from lowlift.tables.columns import NUMERIC, Column
 from lowlift.tables.schema import column_names
+from lowlift.workflow.identifiers import flags_of
 from lowlift.workflow.profiles import ColumnProfile, TableProfile
 
 if TYPE_CHECKING:
@@ -30,16 +31,6 @@ _FEW_VALUES, _PARTS = 50, 20
 _MOST_VALUES, _MOST_PAIRED, _PAIRED_PARTS = 1_000, 14, 8
 #: Rows that pairs of columns are counted in, about.
 _PAIRED_ROWS = 100_000
-#: With this many values or fewer, no column is taken for an identifier.
-_FEW_IDS = 20
-#: Different values per row from which texts, and whole numbers, are identifiers.
-_MANY_TEXTS, _MANY_NUMBERS = 0.5, 0.9
-#: Values that may be an identifier that repeats: more than so many, for so many rows each or fewer,
-#: and of numbers nearly as often one as the other (the largest variance of their counts, relative
-#: to the squared mean). Measurements have values that heap; ages are fewer.
-_MANY_REPEATED, _ROWS_EACH, _UNEVEN = 120, 10, 0.36
-#: Free text: so many spaces on average, and so many different values per row.
-_SPACES, _MANY_SENTENCES = 3.0, 0.2
 #: How often a guess must be right for a column that nearly determines S.
 _NEARLY = 0.99
 #: Rows below which the numbers say little.
@@ -126,7 +117,7 @@ def flagged(
             table.kinds[name],
             found[name].different if name in found else None,
             1 - found[name].present / table.rows if name in found else None,
-            flags=tuple(_flags(look, name, table.kinds[name], found.get(name), table.rows)),
+            flags=tuple(flags_of(look, name, table.kinds[name], found.get(name), table.rows)),
         )
         for name in names
     )
@@ -141,29 +132,6 @@ def _check_size(table: Table, sensitive: Sequence[str]) -> None:
             f"{len(table.kinds):,}. Use a part of it, or name the columns to publish."
         )
     table.hold(table.kinds)
-
-
-def _flags(
-    look: "Profiling", name: str, kind: str, found: "Summary | None", rows: int
-) -> list[str]:
-    """Return what a column's own counts tell of it."""
-    if found is None:
-        return ["not-counted"]
-    if found.different + (found.present < rows) <= 1:
-        return ["constant"]
-    if kind in {"date", "timestamp"}:
-        return ["date"]
-    share = found.different / max(found.present, 1)
-    is_many = found.different > _FEW_IDS
-    if kind == "text" and is_many and found.spaces >= _SPACES and share > _MANY_SENTENCES:
-        return ["identifier", "free-text"]
-    is_whole = kind == "integer" or (kind == "real" and found.fractional == 0)
-    limit = _MANY_TEXTS if kind == "text" else _MANY_NUMBERS if is_whole else math.inf
-    if kind == "uuid" or (is_many and share > limit):
-        return ["identifier"]
-    may_repeat = found.different > _MANY_REPEATED and share * _ROWS_EACH >= 1
-    is_even = kind == "text" or (is_whole and may_repeat and look.unevenness(name, found) < _UNEVEN)
-    return ["few-rows-each"] if may_repeat and is_even else []
 
 
 class _Look:
@@ -237,8 +205,8 @@ class _Look:
             counts = {}
         if self.rows < _FEW_ROWS:
             self.notes.append(
-                f"With {counted(self.rows, 'row')} the numbers say little, and identifiers "
-                "cannot be told from other columns."
+                f"With {counted(self.rows, 'row')} the numbers say little, and identifiers can be "
+                "missed: look at each column yourself."
             )
         for name, found in counts.items():
             flags[name] += self._says_s(name, association.occupied(found))
@@ -276,8 +244,10 @@ class _Look:
 
     def _flags(self, name: str) -> list[str]:
         kind = self.table.kinds[name]
-        found = _flags(self.engine, name, kind, self.summaries.get(name), self.rows)
-        return [] if found == ["identifier"] and name in self.binned else found
+        found = flags_of(self.engine, name, kind, self.summaries.get(name), self.rows)
+        if name not in self.binned or "free-text" in found:
+            return found
+        return [f for f in found if f not in {"identifier", "almost-unique"}]  # bins repeat
 
     def _column(
         self,

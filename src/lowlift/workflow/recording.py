@@ -38,7 +38,8 @@ class Recording:
         A name for the people of the table. Without it they are told by the digest of the table's
         files, by its name and the id column, or by the name of a table in a database.
     to
-        Who gets what is published; "everybody", in any case of its letters, is the public.
+        Who gets what is published; "everybody" is the public. Names are compared without regard to
+        the case of letters and to white space.
     total
         What all that a recipient holds must satisfy; by default the criterion of this release.
     releases
@@ -226,12 +227,12 @@ def _ask(
 
 def held_by_recipient(entry: Entry, before: Sequence[Entry]) -> list[list[Entry]]:
     """Return what recipients hold that the new one does not say anyway, each group once."""
-    recipients = {entry.recipient}
-    if entry.recipient == EVERYBODY:
-        recipients |= {each.recipient for each in before}
+    recipients = {entry.holder}
+    if entry.holder == EVERYBODY:
+        recipients |= {each.holder for each in before}
     by_id = {each.id: each for each in before}
     groups = {
-        tuple(each.id for each in before if each.recipient in {recipient, EVERYBODY})
+        tuple(each.id for each in before if each.holder in {recipient, EVERYBODY})
         for recipient in recipients
     }
     found = [_independent([by_id[id_] for id_ in group], entry) for group in sorted(groups)]

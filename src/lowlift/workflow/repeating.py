@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from lowlift._ledger import EVERYBODY
+from lowlift._receipts import Receipt
 from lowlift.criteria import (
     ALIP,
     LDP,
@@ -55,11 +56,17 @@ def sanitize_command(
     keep: Sequence[str] = (),
     round_to: float | None = None,
     time_limit: float = 60.0,
+    identity: str | None = None,
+    report: str = "",
+    public_report: str = "",
 ) -> str:
-    """Return the command that designs and publishes the same again, with fresh draws.
+    """Return the command that designs and publishes the same again.
+
+    Draws are fresh, or by the column `identity` and a key, whose file is called ``KEY``.
 
     Empty where the command line has no words for it: a criterion of a user's own, or rows of
-    which each column is drawn alone. The parameters are those of `sanitize`; `to` is who gets it.
+    which each column is drawn alone. The parameters are those of `sanitize`; `to` is who gets it,
+    `report` and `public_report` are the files of the reports that it writes too, if any.
     """
     options = bound_options(criterion, asked.sensitive)
     encoding = encoding or asked.encoding
@@ -80,13 +87,58 @@ def sanitize_command(
     if asked.escape_formulas:
         words.append("--escape-formulas")
     words += [part for name in keep for part in ("--keep", name)]
+    words += _by_key(identity)
     if round_to is not None:
         words += ["--round-to", f"{round_to:g}"]
     if time_limit != 60:  # the default of the command
         words += ["--time-limit", f"{time_limit:g}"]
     if to and to != EVERYBODY:
         words += ["--to", to]
+    words += ["--report", report] if report else []
+    words += ["--report-public", public_report] if public_report else []
     return wrapped([*words, "-o", target])
+
+
+def apply_command(source: str, target: str, receipt: Receipt, identity: str | None) -> str:
+    """Return the command that publishes by the same release again, as its receipt says."""
+    words = ["lowlift", "apply", source, str(files_beside(receipt.output)["release"])]
+    words += [part for name in receipt.kept for part in ("--keep", name)]
+    outside = receipt.outside_the_guarantee
+    if any(item.startswith("the kept columns") for item in outside):
+        words.append("--accept-uncovered")
+    if any(item.startswith("the order of the rows") for item in outside):
+        words.append("--keep-order")
+    if not receipt.checked_on_this_table:
+        words.append("--accept-unchecked")
+    if receipt.unseen:
+        words += ["--unseen", "suppress"]
+    return wrapped([*words, *_by_key(identity), "-o", target])
+
+
+def what_is_drawn(draws: str, *, is_merged: bool) -> str:
+    """Return what a repetition draws, and what that means, by how rows were drawn.
+
+    Examples
+    --------
+    >>> what_is_drawn("fresh", is_merged=True)
+    'Nothing is drawn: the same table is published the same again.'
+    """
+    if is_merged:
+        return "Nothing is drawn: the same table is published the same again."
+    if draws == "keyed":
+        return (
+            "KEY is the file of the key. The same release, key and ids draw the same again. Drawn "
+            "without that key it is a second draw: whoever sees both learns more than either "
+            "allows."
+        )
+    return (
+        "A repeated publication draws anew. Whoever sees two draws of the same rows learns more "
+        "than either allows: hand out one."
+    )
+
+
+def _by_key(identity: str | None) -> list[str]:
+    return ["--id", identity, "--key-file", "KEY"] if identity else []
 
 
 def verify_command(target: str, source: str) -> str:

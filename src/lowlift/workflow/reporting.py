@@ -12,6 +12,7 @@ from lowlift._joint import Joint
 from lowlift._kernels.compilation import prepare
 from lowlift._receipts import Receipt
 from lowlift._release import Release
+from lowlift._wording import counted
 from lowlift.codebook import Codebook
 from lowlift.confidence import lift_intervals
 from lowlift.criteria import AtMost, BuiltIn, Criterion, Population, plain_criterion
@@ -19,18 +20,32 @@ from lowlift.criteria.protocol import epsilon_of
 from lowlift.encodings import Encoded, described
 from lowlift.encodings.rows import RowChanges
 from lowlift.errors import BoundViolated, InvalidInput
-from lowlift.report import Number, Point, Report
+from lowlift.report import Beside, Number, Point, Report
+from lowlift.report.limits import is_merged, is_too_small
+from lowlift.tables import Schema, open_table
 from lowlift.tables.schema import OF_CELLS, ROWS
 from lowlift.tables.sources import is_frame_name
 from lowlift.workflow.cautions import cautions
 from lowlift.workflow.columns import per_column
 from lowlift.workflow.curves import tradeoff_of
 from lowlift.workflow.designing import Design, TableAudit
-from lowlift.workflow.repeating import sanitize_command, verify_command
-from lowlift.workflow.sanitizing import Sanitized
+from lowlift.workflow.profiling import profile_table
+from lowlift.workflow.repeating import (
+    apply_command,
+    sanitize_command,
+    verify_command,
+    what_is_drawn,
+    wrapped,
+)
+from lowlift.workflow.sanitizing import Sanitized, files_beside
 
 #: Budgets of the curve around a release, as multiples of its own, the most telling first.
 _FACTORS = (1.0, 2.0, 0.5, 4.0, 1.5, 0.25, 3.0, 0.75, 6.0)
+#: What is said of a column that gives S away, or a part of it.
+_TELLS = {
+    *("same-as-sensitive", "determines-sensitive", "nearly-determines-sensitive"),
+    "follows-from-sensitive",
+}
 #: The same for a release whose budget is 0, in nats.
 _EPSILONS = (0.0, 1.0, 0.5, 2.0, 0.25, 4.0)
 #: Seconds for the curve; steps |X|**2 |S| of merging in that time; the most symbols and cells for a
@@ -47,6 +62,7 @@ def report_of(
     analysis: Utility | None = None,
     recipient: str = "",
     output: str = "",
+    beside: Beside | None = None,
 ) -> Report:
     """Return the report on an audit, a design, a published table or a release.
 
@@ -67,6 +83,8 @@ def report_of(
         Who gets what is published; `Sanitized` has its own where a ledger was told.
     output
         The file that the commands of the report name; by default the receipt's.
+    beside
+        What else is handed out with the table, and whether its codebook is.
 
     Raises
     ------
@@ -80,7 +98,7 @@ def report_of(
     >>> import lowlift as ll
     >>> release = ll.subset_merging(ll.datasets.titanic(), ll.ALIP(0.5, 0.5))
     >>> report_of(release, points=()).verdict.word
-    'The bound holds'
+    'The limit is kept'
     """
     if isinstance(found, Sanitized) and not found.verification.is_ok:
         raise BoundViolated("what was written is not verified, so there is no report on it.")
@@ -89,7 +107,9 @@ def report_of(
     if isinstance(found, Sanitized):
         receipt = receipt or found.receipt
         recipient = recipient or found.recipient
-        facts["cautions"] = found.warnings
+        facts |= _verified(found)
+        withheld = found.codebook.warnings if beside and beside.is_codebook_withheld else ()
+        facts["cautions"] = tuple(text for text in found.warnings if text not in withheld)
     elif encoded is not None and encoded.name not in OF_CELLS:
         facts["cautions"] += _of_codebook(encoded, round_to)
     if receipt is not None:
@@ -101,7 +121,7 @@ def report_of(
     if points is None:  # merging cells is no alternative to rows
         points = () if encoded is None or is_rows else _points_around(encoded.release)
     facts |= {"points": tuple(points), "round_to": 0.01 if round_to is None else round_to}
-    facts |= {"analysis": analysis, "recipient": recipient}
+    facts |= {"analysis": analysis, "recipient": recipient, "beside": beside or Beside()}
     facts["commands"] = _commands(found, facts, output, round_to)
     return Report(**facts) if encoded is None else Report.of_release(**facts)
 
@@ -128,6 +148,31 @@ def _of_codebook(encoded: Encoded, round_to: float | None) -> tuple[str, ...]:
     return Codebook.of(encoded, round_to=round_to).warnings
 
 
+def _verified(found: Sanitized) -> dict[str, Any]:
+    """Return how many checks hold of what was written, and what its columns tell."""
+    checks = found.verification.checks
+    accepted = len(found.verification.exceptions)
+    words = f"{sum(check.is_ok for check in checks)} of {counted(len(checks), 'check')}"
+    words += f", {accepted} accepted although not so" if accepted else ""
+    facts: dict[str, Any] = {"verified": words}
+    if found.source is not None:  # rows, of which others may recognise one
+        schema = found.design.spec.schema
+        facts["tells"] = columns_that_tell(found.source, found.engine, schema)
+    return facts
+
+
+def columns_that_tell(source: Any, engine: str | None, schema: Schema) -> tuple[str, ...]:
+    """Return the published columns that give a protected one away, or a part of it."""
+    bins = {name: schema.bins[name] for name in schema.sensitive if name in schema.bins}
+    with open_table(source, engine) as table:
+        profile = profile_table(table, schema.sensitive, bins, is_alone=True)
+    return tuple(
+        column.name
+        for column in profile.columns
+        if column.name in schema.released and not _TELLS.isdisjoint(column.flags)
+    )
+
+
 def _commands(
     found: TableAudit | Design | Sanitized | Release,
     facts: dict[str, Any],
@@ -150,9 +195,22 @@ def _commands(
     source, again = origin.source, "Design and publish again"
     if is_frame:
         source, again = "table.csv", f"{again}, with the frame saved as table.csv"
-    has_file = receipt is not None and not is_frame
-    written = receipt.output if receipt is not None and has_file else "safe.csv"
-    target = output or written
+    published = None if is_frame else receipt
+    others = _other_commands(facts, published, source)
+    target = output or ("safe.csv" if published is None else published.output)
+    draws = "fresh" if receipt is None else receipt.draws
+    drawn = what_is_drawn(draws, is_merged=is_merged(encoded))
+    identity = None
+    if draws == "keyed":
+        identity = found.identity if isinstance(found, Sanitized) else "ID"
+    if published is not None and identity:  # designed anew, it can be another release
+        repeat = apply_command(source, target, published, identity)
+        drawn += "" if isinstance(found, Sanitized) else " ID is the column of the ids."
+        return (
+            Number("Publish again by the same release and key", repeat, drawn),
+            Number("Check what was published", verify_command(target, source)),
+            *others,
+        )
     repeat = sanitize_command(
         asked,
         encoded.release.criterion,
@@ -163,11 +221,38 @@ def _commands(
         to=facts["recipient"],
         keep=receipt.kept if receipt is not None else (),
         round_to=round_to,
+        identity=identity,
     )
-    commands = [Number(again, repeat)] if repeat else []
-    if has_file:
+    if facts["intervals"] and is_too_small(facts["intervals"], encoded.release.audit):
+        drawn += (
+            " If these people are a sample, add --for population to make a table for everybody "
+            "behind them. Hand it out in place of this one."
+        )
+    commands = [Number(again, repeat, drawn)] if repeat else []
+    if published is not None:
         commands.append(Number("Check what was published", verify_command(target, source)))
-    return tuple(commands)
+    return (*commands, *others)
+
+
+def _other_commands(
+    facts: dict[str, Any], published: Receipt | None, source: str
+) -> tuple[Number, ...]:
+    """Return the commands that audit and compare what was published with something else."""
+    encoded: Encoded = facts["encoded"]
+    if published is None:
+        return ()
+    files = files_beside(published.output)
+    if encoded.name in OF_CELLS:
+        if facts["analysis"] is not None:
+            return ()
+        words = ["lowlift", "report", str(files["release"]), "--receipt", str(files["receipt"])]
+        words += ["--source", source, "--published", published.output]
+        return (Number("Compare the published table with its source", wrapped(words)),)
+    note = "OTHER is the release of the other table. Draws of both are taken to be independent."
+    if published.draws == "fresh" and not is_merged(encoded):
+        note += " By a key, with --id and --key-file the same release repeats its draws instead."
+    words = ["lowlift", "audit", str(files["release"]), "OTHER.release.json"]
+    return (Number("Audit it together with another table of these people", wrapped(words), note),)
 
 
 @singledispatch
@@ -191,6 +276,7 @@ def _(found: Design) -> dict[str, Any]:
         "reason": found.chosen.reason,
         "certificate": found.release.certificate,
         "left_out": found.left_out,
+        "values_kept": found.kept,
         **_audited(found),
     }
 

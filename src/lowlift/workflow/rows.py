@@ -186,6 +186,18 @@ def _asked_rows(table: Table, asked: Schema, method: Method, identity: str | Non
     return _Rows(replace(asked, released=released), words, left_out, tuple(_remarks(found)))
 
 
+def named_columns(table: Table, asked: Schema, identity: str | None) -> tuple[str, ...]:
+    """Return the columns that a design publishes: where none is named, those that it would take."""
+    found = None if asked.released else _asked_rows(table, asked, Method(), identity)
+    return asked.released if found is None else found.asked.released
+
+
+def needs_bins(table: Table, name: str) -> bool:
+    """Tell whether the values of a column are no symbols without bins."""
+    table.check_name(name)
+    return table.kinds[name] in _UNBINNED
+
+
 def _is_plain(asked: Schema, criterion: Criterion, method: Method) -> bool:
     """Tell whether nothing was asked for that rows do not have."""
     is_default = method.mechanism == "auto" and not (method.encoding or asked.encoding)

@@ -59,6 +59,8 @@ class Sanitized:
     engine: str | None = None
     #: Who gets it, where a ledger was told; else empty.
     recipient: str = ""
+    #: The column of ids by which it was drawn with a key; else None.
+    identity: str | None = None
 
     @property
     def release(self) -> Release:
@@ -268,7 +270,8 @@ def publish_table(
         commit(written, made_files, force=options.force)
         safe = written.frame if target is None else target
     to = "" if options.recording is None else options.recording.to
-    return Sanitized(made, receipt, found, files, warnings, book, safe, recipient=to)
+    how: Any = {"recipient": to, "identity": options.id}
+    return Sanitized(made, receipt, found, files, warnings, book, safe, **how)
 
 
 def _contents(

@@ -7,7 +7,7 @@ from lowlift._ledger import Entry, Ledger
 from lowlift._ledger.entries import PENDING
 from lowlift._receipts import receipt_path
 from lowlift.errors import InvalidInput
-from lowlift.tables import open_table
+from lowlift.tables import Table, open_table
 from lowlift.workflow.checking import SAME_COUNTS, Verification, verify
 from lowlift.workflow.sanitizing import files_beside
 
@@ -64,14 +64,13 @@ def standing_of(
         return Standing(is_unfinished=is_killed and not Path(receipt).exists())
     entry = held[-1]
     if asked.get(entry.id) != settings:
-        _refuse_changed("the settings", entry)
-    digest = _digest(source, engine)
-    if digest != entry.source_sha256:
-        _refuse_changed("the table", entry)
+        refuse_changed("the settings", entry.output, _named(entry))
+    with open_table(source, engine) as table:
+        digest = refuse_other_table(table, entry.source_sha256, entry.output, _named(entry))
     found = _verified(target, source if digest is None else None, engine)
     failed = [check.name for check in found.checks if not check.is_ok] if found else [""]
     if SAME_COUNTS in failed:
-        _refuse_changed("the table", entry)
+        refuse_changed("the table", entry.output, _named(entry))
     if failed or not entry.is_received:
         raise InvalidInput(
             f"{entry.output} is not as it was published ({_named(entry)}); drawing again would be "
@@ -81,21 +80,30 @@ def standing_of(
     return Standing(entry, found)
 
 
-def _digest(source: Any, engine: str | None) -> str | None:
-    with open_table(source, engine) as table:
-        return table.sha256()
+def refuse_other_table(
+    table: Table, sha256: str | None, output: str, which: str = ""
+) -> str | None:
+    """Refuse a table that is not the one of this digest; return its digest.
+
+    A table that has none, as in a database, is the same here where the other has none too.
+    """
+    digest = table.sha256()
+    if digest != sha256:
+        refuse_changed("the table", output, which)
+    return digest
+
+
+def refuse_changed(what: str, output: str, which: str = "") -> NoReturn:
+    """Refuse a table or settings that are not those of a publication."""
+    raise InvalidInput(
+        f"{what} changed since {output} was published{which and f' ({which})'}. Give the new "
+        "release another out: the ledger then judges it together with the earlier one, whose files "
+        "must stay."
+    )
 
 
 def _named(entry: Entry) -> str:
     return f"{entry.id}, {entry.at[:10]}"
-
-
-def _refuse_changed(what: str, entry: Entry) -> NoReturn:
-    raise InvalidInput(
-        f"{what} changed since {entry.output} was published ({_named(entry)}). Give the new "
-        "release another out: the ledger then judges it together with the earlier one, whose files "
-        "must stay."
-    )
 
 
 def _verified(target: str, against: Any, engine: str | None) -> Verification | None:

@@ -4,12 +4,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
+from lowlift._cells.kept import ValuesKept
 from lowlift._deadline import Deadline
 from lowlift._guarantees import stopped_note
 from lowlift.criteria import Criterion, Population, criterion_on
 from lowlift.encodings import Encoded
 from lowlift.errors import BoundViolated, Infeasible
-from lowlift.report.outcome import CANNOT, EMPTY, proven_most, state_of
+from lowlift.report.beliefs import beliefs_of
+from lowlift.report.outcome import (
+    CANNOT,
+    EMPTY,
+    USEFUL,
+    is_averaged,
+    proven_most,
+    shown_as,
+    state_of,
+)
 from lowlift.tables import Schema, open_table
 from lowlift.workflow.cells import Stage, learn_ground, unheard
 from lowlift.workflow.columns import per_column
@@ -19,8 +29,9 @@ from lowlift.workflow.designing import Design, design_counted
 #: are found within a second or two, and nothing of use before.
 SECONDS, ROWS_SECONDS = 4.0, 10.0
 
-#: Makes a release for a criterion, and says whether the bound holds for each sensitive column too.
-_Released: TypeAlias = Callable[[Criterion], tuple[Encoded, bool]]
+#: Makes a release for a criterion, and says whether the bound holds for each sensitive column too,
+#: and of rows how many values it keeps.
+_Released: TypeAlias = Callable[[Criterion], tuple[Encoded, bool, ValuesKept | None]]
 
 
 class Stop(NamedTuple):
@@ -38,6 +49,8 @@ class Stop(NamedTuple):
         What no release keeps more of; None where that is not proven.
     is_late
         Whether the time was over before anything of use was found: the limit may keep much more.
+    shown
+        The state as it is shown, where that is another: `PROVES` or `AVERAGE`; else empty.
     """
 
     limit: float
@@ -45,6 +58,7 @@ class Stop(NamedTuple):
     share: float = 0.0
     most: float | None = None
     is_late: bool = False
+    shown: str = ""
 
 
 def stops(
@@ -93,12 +107,12 @@ def stops(
 def _by_symbols(made: Design, mechanism: str, seconds: float) -> _Released:
     joint, name = made.release.joint, made.encoded.name
 
-    def release(bound: Criterion) -> tuple[Encoded, bool]:
+    def release(bound: Criterion) -> tuple[Encoded, bool, None]:
         how: Any = {"mechanism": mechanism, "time_limit": seconds, "is_monotone": True}
         if name == "values":
             how["encoding"] = name
         found = design_counted(joint, replace(joint.origin, encoding=""), bound, **how)
-        return found.encoded, found.is_satisfied
+        return found.encoded, found.is_satisfied, None
 
     return release
 
@@ -113,20 +127,27 @@ def _by_rows(
     with open_table(source, engine) as table:
         ground = learn_ground(table, schema, Deadline(None), is_sample=is_sample)
 
-    def release(bound: Criterion) -> tuple[Encoded, bool]:
+    def release(bound: Criterion) -> tuple[Encoded, bool, ValuesKept]:
+        deadline = Deadline(seconds)
         found = ground.released(criterion_on(bound, ground.joint), seconds)
         parts = per_column(found.joint, found.channel, found.criterion, made.spec.sensitive)
         every = (found.audit, *dict(parts).values())
-        return Encoded(made.encoded.name, found), all(part.is_satisfied for part in every)
+        is_satisfied = all(part.is_satisfied for part in every)
+        kept = ground.foreseen(found, asked.min_rows, deadline)
+        return Encoded(made.encoded.name, found), is_satisfied, kept
 
     return release
 
 
 def _stop(limit: float, criterion: Criterion, release: _Released) -> Stop:
     try:
-        encoded, is_satisfied = release(criterion)
+        encoded, is_satisfied, kept = release(criterion)
     except (BoundViolated, Infeasible):
         return Stop(limit, CANNOT)
-    state, share = state_of(encoded, is_satisfied=is_satisfied)
+    state, share = state_of(encoded, is_satisfied=is_satisfied, kept=kept)
     is_late = state == EMPTY and stopped_note(encoded.release.certificate) is not None
-    return Stop(limit, state, share, proven_most(encoded), is_late)
+    audit = encoded.release.audit
+    beliefs = beliefs_of(audit) if state == USEFUL else ()
+    shown = shown_as(state, beliefs, is_average=is_averaged(audit.criterion))
+    shown = "" if shown == state else shown
+    return Stop(limit, state, share, proven_most(encoded), is_late, shown)

@@ -58,9 +58,11 @@ function watchForm(form) {
   form.addEventListener("htmx:afterRequest", (event) => {
     if (!ofForm(event)) return;
     isAsked = false;
+    if (said() !== last) recomputing();  // the typing goes on: what came is of another text already
     pause = performance.now() - askedAt < QUICK_ANSWER ? PAUSES.quick : PAUSES.slow;
   });
-  form.addEventListener("htmx:sendError", (event) => { if (ofForm(event)) last = ""; });
+  // What got no answer is asked for when lowlift answers again.
+  form.addEventListener("htmx:sendError", (event) => { if (ofForm(event)) { last = ""; form.dataset.unsent = "yes"; } });
   // What another part asked for is of the former setting: once a field has changed it is not shown.
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { target, requestConfig } = event.detail;
@@ -88,20 +90,38 @@ function fitForm(form) {
   });
 }
 
-// A new answer: errors go to their fields, its heading is said.
-function answered() {
-  const answer = byId("answer");
-  if (!answer) return;
+// Errors go to their fields, and a fold that has one opens.
+function markFields(answer) {
   document.querySelectorAll("[data-error]").forEach((line) => {
     const fault = answer.querySelector(`[data-field="${CSS.escape(line.dataset.error)}"]`);
     line.textContent = fault ? fault.dataset.message : "";
     const field = document.querySelector(`[aria-describedby~="${CSS.escape(line.id)}"]`);
     if (field) field.toggleAttribute("aria-invalid", false);
-    if (field && fault) field.setAttribute("aria-invalid", "true");
+    if (!field || !fault) return;
+    field.setAttribute("aria-invalid", "true");
+    const fold = field.closest("details");
+    if (fold) fold.open = true;
   });
+}
+
+// A new answer: its errors are marked, its heading is said.
+function answered() {
+  const answer = byId("answer");
+  if (!answer) return;
+  markFields(answer);
   const heading = answer.querySelector(".verdict.when-ready h2, .verdict h2");
   if (heading) byId("said").textContent = heading.textContent;
 }
+
+// An answer that is longer than its panel says that there is more below.
+function hintBelow() {
+  const body = byId("answer-body");
+  if (body) body.toggleAttribute("data-more", body.scrollHeight - body.clientHeight - body.scrollTop > 8);
+}
+document.addEventListener("scroll", hintBelow, { capture: true, passive: true });
+document.addEventListener("toggle", hintBelow, true);  // a phone's sheet opens
+document.addEventListener("htmx:afterSettle", hintBelow);
+window.addEventListener("resize", hintBelow);
 
 // ---------- work: a listener keeps its job alive; when this tab closes, the job ends ----------
 
@@ -114,17 +134,27 @@ function listen(root) {
     source.addEventListener("step", (event) => {
       if (!part.isConnected) { source.close(); return; }
       const progress = part.querySelector(".progress");
+      const stage = () => (progress.querySelector(".stages [aria-current]") || {}).textContent;
+      const former = stage();
       progress.innerHTML = event.data;
+      hintBelow();
+      if (stage() && stage() !== former) byId("said").textContent = stage();  // not each number
       // A search that has found something can be stopped.
       const stop = part.querySelector("[data-stop]");
       if (stop && progress.querySelector(".search-chart")) stop.hidden = false;
     });
-    source.addEventListener("done", () => {
+    const again = () => {
       source.close();
       if (part.getAttribute("hx-get")) htmx.trigger(part, "done");
       else location.reload();
+    };
+    source.addEventListener("done", again);
+    source.addEventListener("error", async () => {
+      if (!part.isConnected) return;
+      await probe();
+      // The server answers, but knows nothing of this work any more.
+      if (!isLost && part.isConnected && source.readyState === EventSource.CLOSED) again();
     });
-    source.addEventListener("error", () => { if (part.isConnected) probe(); });
     const end = () => {
       source.close();
       part.querySelectorAll("form").forEach((form) => { form.hidden = true; });
@@ -148,22 +178,37 @@ function listen(root) {
 
 // ---------- a lost server: the answer is old, and says so until lowlift answers again ----------
 
-let isLost = false;
+// In milliseconds: a server that is silent for so long is as lost as one that is gone.
+const SILENT = 15000;
+let isLost = false, isProbing = false;
+
+// What would be chosen now would be lost: the page is loaded anew when lowlift answers, which undoes this.
+function rest() {
+  document.querySelectorAll("main form, main button:not(#answer-bar, #answer-hide)").forEach((part) => { part.inert = true; });
+}
 
 function lose() {
   const answer = byId("answer");
   recomputing();  // chart and rows are as old as the answer, and nothing leads on
   if (answer) { answer.removeAttribute("aria-busy"); answer.dataset.state = "stale"; }
   byId("lost").hidden = false;
+  rest();
   isLost = true;
 }
 
 async function probe() {
+  if (isProbing) return;
+  isProbing = true;
   try {
-    await fetch("/static/icon.svg", { cache: "no-store" });
-    if (isLost) location.reload();
+    await fetch("/static/icon.svg", { cache: "no-store", signal: AbortSignal.timeout(SILENT) });
+    if (!isLost) return;
+    const unsent = document.querySelector("form[data-unsent]");
+    if (unsent) unsent.submit();
+    else location.reload();
   } catch {
     lose();
+  } finally {
+    isProbing = false;
   }
 }
 
@@ -195,29 +240,31 @@ function takeDrops(form) {
   });
 }
 
-// ---------- tables that are wider than the screen say so ----------
+// ---------- tables that scroll within themselves say so ----------
 
-function hintAtWidth() {
+function hintAtScrolling() {
   document.querySelectorAll(".pane, .cmp-wrap").forEach((part, k) => {
-    const isWide = part.scrollWidth > part.clientWidth + 1;
+    const isWide = part.scrollWidth > part.clientWidth + 1, isLong = part.scrollHeight > part.clientHeight + 8;
     let hint = part.previousElementSibling;
     if (!hint || !hint.classList.contains("more-there")) {
-      if (!isWide) return;
+      if (!isWide && !isLong) return;
       hint = document.createElement("p");
       hint.className = "legend more-there";
       hint.id = `more-there-${k}`;
-      hint.textContent = "There is more to the right: scroll sideways.";
       part.before(hint);
       part.setAttribute("aria-describedby", hint.id);
     }
-    hint.hidden = !isWide;
+    const ways = isLong ? `${isWide ? "to the right and " : ""}below: scroll within the table.` : "to the right: scroll sideways.";
+    hint.textContent = `There is more ${ways}`;
+    hint.hidden = !isWide && !isLong;
   });
 }
-window.addEventListener("resize", hintAtWidth);
+window.addEventListener("resize", hintAtScrolling);
 
 // Back or Forward before the scripts ran changes the address alone: the page is of another one.
 window.addEventListener("load", () => {
-  hintAtWidth();
+  hintAtScrolling();
+  hintBelow();
   const [loaded] = performance.getEntriesByType("navigation");
   const place = (address) => address.split("#")[0];
   if (loaded && place(loaded.name) !== place(location.href)) location.reload();
@@ -228,8 +275,9 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("form.drop").forEach(takeDrops);
   const form = byId("setting");
   if (form) watchForm(form);
+  if (byId("answer")) markFields(byId("answer"));
   document.addEventListener("change", checkSize);
-  document.addEventListener("htmx:load", (event) => { listen(event.target); hintAtWidth(); });
+  document.addEventListener("htmx:load", (event) => { listen(event.target); hintAtScrolling(); });
   // The sheet of a phone stays open when its content is replaced.
   let isOpen = false;
   document.addEventListener("htmx:beforeSwap", (event) => {

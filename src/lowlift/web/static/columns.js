@@ -31,6 +31,17 @@
     document.getElementById("no-column").hidden = shown > 0;
     const match = document.getElementById("match"), most = rows().length;
     match.textContent = shown < most ? `${shown} of ${most}` : "";
+    offerBulk();
+  }
+
+  // What the filter shows and is published.
+  const ofBulk = () => rows().filter((row) => !row.hidden && row.dataset.use === "x");
+
+  // One click changes many columns: only of those that are asked for by a filter, and it says how many.
+  function offerBulk() {
+    const number = ofBulk().length, isAll = !document.getElementById("match").textContent;
+    document.getElementById("bulk").hidden = isAll || !number;
+    document.getElementById("leave-out-shown").textContent = number === 1 ? "Leave out the one set to Publish" : `Leave out the ${number} set to Publish`;
   }
 
   function count() {
@@ -41,6 +52,7 @@
         : found.filter((row) => (key === "flag" ? row.querySelector(".tag") : row.dataset.use === key)).length;
       chip.querySelector(".n").textContent = number;
     });
+    offerBulk();
   }
 
   // ---------- what columns tell of the protected ones: measured anew when they or groups change ----------
@@ -51,11 +63,23 @@
 
   function measure(changed, pause) {
     const isOfAny = rows().some((row) => row.dataset.use === "s");
-    changed.forEach((row) => { row.querySelector("[id^=tells-]").textContent = isOfAny ? "measuring …" : "choose what to protect"; });
-    document.getElementById("bars-say").hidden = !isOfAny;
+    changed.forEach((row) => { row.querySelector("[id^=tells-]").textContent = isOfAny ? "measuring …" : ""; });
+    all("#bars-say, [data-protected]").forEach((part) => { part.hidden = !isOfAny; });
+    all("[data-not-protected]").forEach((part) => { part.hidden = isOfAny; });
+    if (!isOfAny) document.getElementById("given-away").replaceChildren();
+    all("#given-away a").forEach((link) => { link.inert = true; });  // it keeps the former uses
     htmx.trigger("#telling", "htmx:abort");  // what was asked for is of the former choice
     clearTimeout(later);
     later = setTimeout(() => htmx.trigger("#telling", "measure"), pause);
+  }
+
+  // What is new in the notice above the list is said, by the page's one line for that.
+  let told = "";
+  function announce() {
+    const line = document.querySelector("#given-away strong");
+    const words = line ? line.textContent : "";
+    if (words && words !== told) document.getElementById("said").textContent = words;
+    told = words;
   }
 
   // ---------- uses: one control for each column ----------
@@ -71,6 +95,20 @@
     if (before === "s" || input.value === "s") measure(rows(), 0);
     // The groups of a column hold while it is used.
     else if (editor && binsIn(editor).value.trim()) measure([row], 0);
+    // The notice names columns that are published, and its link keeps all other uses.
+    else if (isGiving(row) || document.getElementById("given-away").hasChildNodes()) measure([], 0);
+  }
+
+  const isGiving = (row) => Boolean(row.querySelector(".flags .tag.bad"));
+
+  // What the filter shows and is published is left out; what is protected or locked stays.
+  function leaveOut() {
+    const out = ofBulk().map((row) => row.querySelector("fieldset input[value='']"));
+    out.forEach((input) => { input.checked = true; used(input); });
+    // One change for all: one answer, one step of Back.
+    if (out.length) out[0].dispatchEvent(new Event("change", { bubbles: true }));
+    sift();
+    document.getElementById("filter").focus();  // the button goes
   }
 
   function unlock(event) {
@@ -80,7 +118,7 @@
     all("[data-groups]", cell.parentElement).forEach((button) => { button.hidden = false; });
     const choice = cell.querySelector("fieldset");
     choice.hidden = false;
-    const input = choice.querySelector("input[value=x]");
+    const input = choice.querySelector(`input[value="${event.target.value}"]`);
     input.checked = true;
     input.focus();
     input.dispatchEvent(new Event("change", { bubbles: true }));
@@ -90,9 +128,11 @@
 
   const binsIn = (editor) => editor.querySelector("input[name^='bin:']");
 
+  const spaced = (text) => text.replace(/\s/g, "").replace(/,/g, ", ");
+
   function grouped(field) {
     const editor = field.closest("tr.editor"), row = editor.previousElementSibling;
-    const button = row.querySelector("[data-groups]"), said = field.value.trim();
+    const button = row.querySelector("[data-groups]"), said = spaced(field.value);
     button.querySelector("span").textContent = said ? `Groups: ${said}` : "Group values";
     button.setAttribute("aria-label", `Group the values of ${button.dataset.groups}${said ? `: ${said}` : ""}`);
     const use = row.dataset.use;
@@ -278,11 +318,11 @@
       const said = this.field.value.trim();
       const line = (words, rows) => {
         const item = document.createElement("span");
-        item.append(`${words} `);
+        item.append(words);
         if (rows !== null) {
           const number = document.createElement("b");
           number.textContent = rows.toLocaleString("en");
-          item.append(number);
+          item.append(": ", number, rows === 1 ? " row" : " rows");
         }
         return item;
       };
@@ -292,7 +332,11 @@
       // The rows of a group are known where it begins and ends with a bar, or beyond all of them.
       const isAtBar = (at) => at <= 0 || at >= this.counts.length || Math.abs(at - Math.round(at)) < 1e-9;
       const all = [0, ...places, this.counts.length];
-      const names = [`below ${edges[0]}`, ...edges.map((edge, k) => (k + 1 < edges.length ? `${edge} to below ${edges[k + 1]}` : `${edge} and above`))];
+      // Whole numbers end before the next group: 45 to 59.
+      const isWhole = !this.isDate && this.part.dataset.whole !== undefined && edges.every((edge) => Number.isInteger(Number(edge)));
+      const end = (edge) => (isWhole ? ` to ${Number(edge) - 1}` : ` to below ${edge}`);
+      const between = (edge, next) => (isWhole && Number(next) - Number(edge) === 1 ? edge : `${edge}${end(next)}`);
+      const names = [`below ${edges[0]}`, ...edges.map((edge, k) => (k + 1 < edges.length ? between(edge, edges[k + 1]) : `${edge} and above`))];
       names.forEach((name, k) => {
         const rows = this.counts.slice(Math.max(0, Math.round(all[k])), Math.max(0, Math.round(all[k + 1]))).reduce((a, b) => a + b, 0);
         if (rows || k > 0) list.append(line(name, isAtBar(all[k]) && isAtBar(all[k + 1]) ? rows : null));
@@ -359,11 +403,12 @@
     const isOf = (field, kind) => Boolean(field.name) && field.name.startsWith(kind);
     document.addEventListener("change", (event) => { if (isOf(event.target, "role:")) used(event.target); });
     document.addEventListener("input", (event) => { if (isOf(event.target, "bin:")) grouped(event.target); });
+    document.getElementById("leave-out-shown").addEventListener("click", leaveOut);
     all("[data-unlock]").forEach((button) => button.addEventListener("click", unlock));
     all("[data-groups]").forEach((button) => button.addEventListener("click", () => toggle(button, button.getAttribute("aria-expanded") !== "true")));
     document.addEventListener("click", goThere);
     document.addEventListener("htmx:load", (event) => start(event.target));
-    document.addEventListener("htmx:afterSettle", () => { count(); offerOrder(); });
+    document.addEventListener("htmx:afterSettle", () => { count(); offerOrder(); announce(); });
     start(document);
     offerOrder();
   });

@@ -8,6 +8,7 @@
   only.addEventListener("click", () => {
     only.setAttribute("aria-pressed", String(only.getAttribute("aria-pressed") !== "true"));
     show();
+    window.dispatchEvent(new Event("resize"));  // it may no longer scroll
   });
   document.addEventListener("htmx:afterSwap", show);
 })();

@@ -25,6 +25,7 @@
   form.addEventListener("change", (event) => {
     const field = event.target;
     if (field.name === "stop") limit.value = field.value;
+    if (field.name === "confidence") form.querySelector("#sample").checked = true;  // of nothing else
     if (field.name === "stop" || field === limit) criterion.value = "";
     if (field === criterion && field.value !== "" && field.dataset.before === "") {
       const isSingle = ["lip", "ldp", "max-lift"].includes(field.value);
@@ -54,7 +55,9 @@
     if (!event.target.closest("[data-alike]")) return;
     const normal = [...form.querySelectorAll("[name^='weight:'][value=normal]")];
     normal.forEach((radio) => { radio.checked = true; });
-    if (normal.length) normal[0].dispatchEvent(new Event("change", { bubbles: true }));
+    if (!normal.length) return;
+    normal[0].dispatchEvent(new Event("change", { bubbles: true }));
+    normal[0].focus();  // the button goes
   });
 
   // Many weights are folded: the fold says those that are not normal, and has a filter.

@@ -25,8 +25,10 @@ async def answer(request: Request, place: InPlace, session: InSession) -> Respon
     found = await overview_of(session, place.setting.table)
     if not isinstance(found, Job):
         place = place.known(found)
-    parts = await panel(session, place)
-    around = {"steps": steps(session, place), "place": place, "is_swapped": True}
+    given = request.query_params
+    parts = await panel(session, place, is_warned="warned" in given, is_adding="adding" in given)
+    around = {"session": session, "steps": steps(session, place), "place": place}
+    around["is_swapped"] = True
     parts += show("steps.html", **around) + show("nav.html", **around)
     if place.step == "columns":
         parts += show("onward.html", place=place, is_swapped=True)
@@ -34,8 +36,10 @@ async def answer(request: Request, place: InPlace, session: InSession) -> Respon
         parts += (await below(session, place, is_swapped=True)).parts
     now = urlsplit(request.headers.get("hx-current-url", ""))
     before, _ = Setting.read(parse_qsl(now.query, keep_blank_values=True))
-    # Only groups are kept as they were written: another wrong field is not in the address.
-    is_kept = all(name.startswith(("bin:", "role:")) for name in place.faults)
+    # What is wrong as it is written is not in the address, but for groups.
+    is_kept = all(
+        name.startswith(("bin:", "role:")) or name not in place.written for name in place.faults
+    )
     is_new = is_kept and (before != place.setting or now.path != f"/{place.step}")
     return HTMLResponse(parts, headers={"HX-Push-Url": place.address()} if is_new else {})
 

@@ -4,13 +4,15 @@ import datetime as dt
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, Response
 
-from lowlift._wording import counted, times
+from lowlift._wording import counted, joined
 from lowlift.errors import InvalidInput
+from lowlift.tables.columns import NUMERIC
 from lowlift.web import work
 from lowlift.web.answers import PAGE_PATIENCE, PATIENCE, overview_of, panel, working
 from lowlift.web.frame import InPlace, Place, page
@@ -18,6 +20,7 @@ from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import Setting
+from lowlift.web.telling import advice, given_away, limits_of, tags, telling
 from lowlift.web.visitors import InSession
 from lowlift.workflow import ColumnProfile, TableProfile
 from lowlift.workflow.overview import ORDERED, Histogram, Overview, nice_step
@@ -31,23 +34,6 @@ _KINDS = {
     "timestamp": "date and time",
     "other": "of a kind that cannot be counted",
 }
-#: Flags as tags: the tone, the icon and the words, of which {s} is the protected column.
-_TAGS = {
-    "identifier": ("bad", "badge", "identifier"),
-    "free-text": ("bad", "badge", "free text"),
-    "not-counted": ("bad", "stop", "cannot be counted"),
-    "constant": ("", "dash", "one value"),
-    "few-rows-each": ("warn", "warn", "few rows per value"),
-    "same-as-sensitive": ("bad", "equal", "{s} in other words"),
-    "determines-sensitive": ("bad", "equal", "determines {s}"),
-    "nearly-determines-sensitive": ("bad", "equal", "nearly determines {s}"),
-    "follows-from-sensitive": ("bad", "equal", "made from {s}"),
-}
-_GIVEN_AWAY = frozenset({"same-as-sensitive", "determines-sensitive"})
-#: What to do about a column that gives the protected one away, once it is published.
-_USES_UP = "Published, it uses up the limit: leave it out, or protect it too."
-#: The share of missing values that is flagged, and the lift up to which nothing is told.
-_MANY_MISSING, _NOTHING = 0.3, 1.05
 #: Groups that a suggestion makes of numbers and of dates, at most; values that can each be one.
 _MOST_GROUPS, _MOST_UNITS, _EACH = 12, 120, 50
 _DAYS = {"day": 1.0, "month": 30.4, "quarter": 91.3, "year": 365.25}
@@ -69,15 +55,6 @@ class Row:
     has_bins: bool
 
 
-class Tag(NamedTuple):
-    """A flag of a column: its look, its words, and what to do where the column is published."""
-
-    tone: str
-    icon: str
-    words: str
-    advice: str = ""
-
-
 @router.get("/columns")
 async def columns(place: InPlace, session: InSession) -> Response:
     """Show the columns of a table and the answer to what was chosen."""
@@ -96,11 +73,9 @@ async def columns(place: InPlace, session: InSession) -> Response:
         table=table,
         overview=overview,
         rows=rows,
-        counts=_counts(rows, measured),
+        counts=_counts(place.setting, rows, measured),
         answer=answer,
-        measured=measured,
-        tells=_tells,
-        tags=_tags,
+        **_told(place, overview, measured),
     )
     return HTMLResponse(content)
 
@@ -124,24 +99,30 @@ def _rows(setting: Setting, overview: Overview) -> list[Row]:
     ]
 
 
-def _counts(rows: list[Row], measured: dict[str, ColumnProfile]) -> dict[str, int]:
+def _counts(
+    setting: Setting, rows: list[Row], measured: dict[str, ColumnProfile]
+) -> dict[str, int]:
     """Return how many columns each filter of the page shows; some flags are measured."""
     found = {use: sum(row.use == use for row in rows) for use in ("s", "x", "")}
-    flagged = sum(bool(_tags(measured.get(row.found.name, row.found), "")) for row in rows)
+    flagged = sum(bool(tags(measured.get(row.found.name, row.found), setting)) for row in rows)
     return {"all": len(rows), **found, "flag": flagged}
 
 
 def _lock(found: ColumnProfile) -> str:
     if not found.is_withheld:
         return ""
-    return "it cannot be counted" if "not-counted" in found.flags else "it names the row"
+    return "it cannot be counted" if "not-counted" in found.flags else "it names a person"
 
 
 def _example(found: ColumnProfile, overview: Overview) -> str:
     if found.name in overview.ranges:
         low, middle, high = (shown(value, found.kind) for value in overview.ranges[found.name])
         return f"{low} to {high}, median {middle}"
-    return ", ".join(text[:40] for text in overview.examples.get(found.name, ()))
+    texts = list(overview.examples.get(found.name, ()))
+    if found.kind in NUMERIC:
+        texts.sort(key=float)
+    more = ["…"] if (found.different or 0) > len(texts) > 0 else []
+    return ", ".join([text[:40] for text in texts] + more)
 
 
 def shown(value: float, kind: str) -> str:
@@ -158,42 +139,6 @@ def shown(value: float, kind: str) -> str:
         return (dt.date(1970, 1, 1) + dt.timedelta(value)).isoformat()
     except OverflowError:
         return f"day {value:.0f}"
-
-
-def _tags(found: ColumnProfile, sensitive: str) -> list[Tag]:
-    """Return what the flags of a column say."""
-    said = [_tag(flag, sensitive) for flag in found.flags if flag in _TAGS]
-    if found.missing is not None and found.missing >= _MANY_MISSING:
-        said.append(Tag("warn", "warn", f"{found.missing:.0%} missing"))
-    said += [Tag("", "equal", f"same as {name}") for name in found.duplicates[:1]]
-    return said
-
-
-def _tag(flag: str, sensitive: str) -> Tag:
-    tone, icon, words = _TAGS[flag]
-    advice = _USES_UP if flag in _GIVEN_AWAY else ""
-    return Tag(tone, icon, words.format(s=sensitive or "it"), advice)
-
-
-def _tells(found: ColumnProfile, limit: float | None) -> dict[str, Any]:
-    """Return what a column tells of S alone, as words and as a bar from 1 to 10 times."""
-    lift = found.lift_high
-    word, soft = "", ""
-    if not _GIVEN_AWAY.isdisjoint(found.flags) or "identifier" in found.flags:
-        lift, word = max(lift or 1.0, 10.0), "gives it away"
-    elif lift is None:
-        soft = "nothing" if "constant" in found.flags else "not measured"
-    elif lift < _NOTHING:
-        soft = "next to nothing"
-    else:
-        word = times(lift).removeprefix("×")
-    return {
-        "bar": 100 * min(1.0, math.log10(max(lift or 1.0, 1.0))),
-        "is_over": limit is not None and lift is not None and lift > limit,
-        "limit": None if limit is None else 100 * min(1.0, math.log10(limit)),
-        "word": word,
-        "soft": soft,
-    }
 
 
 def reading(session: Session, place: Place, job: Job) -> str:
@@ -231,23 +176,47 @@ def _measured(job: Job | None) -> dict[str, ColumnProfile]:
 @router.get("/columns/tells")
 async def tells(place: InPlace, session: InSession) -> Response:
     """Return what each column tells of the protected ones, as parts of the page."""
-    setting = place.setting
-    overview = await overview_of(session, setting.table)
+    overview = await overview_of(session, place.setting.table)
     if isinstance(overview, Job):
         return HTMLResponse(_not_measured(place, is_running=True))
+    place = place.known(overview)
+    setting = place.setting
     job = _profiled(session, setting, overview)
     if job is None or not await job.wait(PATIENCE):
         return HTMLResponse(_not_measured(place, is_running=job is not None))
     html = show(
         "columns/telling.html",
-        measured=_measured(job),
         error=job.error,
         place=place,
         rows=_rows(setting, overview),
-        tells=_tells,
-        tags=_tags,
+        **_told(place, overview, _measured(job)),
     )
     return HTMLResponse(html)
+
+
+def _told(place: Place, overview: Overview, measured: dict[str, ColumnProfile]) -> dict[str, Any]:
+    """Return what the parts of the page need that say what columns tell."""
+    setting = place.setting
+    given = given_away(measured, setting)
+    rest = tuple(name for name in setting.released if name not in given)
+    return {
+        "measured": measured,
+        "tells": partial(telling, limits=limits_of(setting)),
+        "limits": limits_of(setting),
+        "tags": tags,
+        "advice": advice,
+        "waits": _waiting(setting, overview),
+        "given": joined(given),
+        "is_one": len(given) == 1,
+        "without": place.address("columns", released=rest) if given and rest else "",
+    }
+
+
+def _waiting(setting: Setting, overview: Overview) -> frozenset[str]:
+    """Return the columns of which nothing is told until groups are corrected."""
+    right = dict(_countable_bins(setting, overview))
+    wrong = {name for name, _ in setting.bins if name not in right}
+    return frozenset(overview.kinds if wrong & set(setting.sensitive) else wrong)
 
 
 def _not_measured(place: Place, *, is_running: bool) -> str:
@@ -284,6 +253,7 @@ async def histogram(place: InPlace, session: InSession, column: str = "") -> Res
             quartiles=[shown(_after(edge, found), profile.kind) for edge in found.quartiles],
             suggestions=list(_suggestions(found, profile)),
             missing=found.missing,
+            is_whole=profile.kind == "integer",
             rows=counted,
         )
     )
@@ -294,16 +264,17 @@ def _after(edge: float, found: Histogram) -> float:
     return found.start + math.ceil((edge - found.start) / found.step) * found.step
 
 
-#: The picture's size, and the room for its bars.
+#: The picture's size, and the room for its bars; its labels at most, and of dates.
 _LEFT, _WIDTH, _HIGH = 10.0, 620.0, 104.0
+_MOST_TICKS, _MOST_DAYS, _NEAR = 10, 6, 1e-6
 
 
 def _bars(found: Histogram, kind: str) -> Iterator[dict[str, Any]]:
     wide, most = _WIDTH / len(found.counts), max(found.counts) or 1
-    every = max(1, math.ceil(len(found.counts) / (6 if kind in {"date", "timestamp"} else 10)))
+    ticks = _ticks(found, is_date=kind in {"date", "timestamp"})
     for k, rows in enumerate(found.counts):
         high = max(1.5, _HIGH * rows / most) if rows else 0.0
-        label = shown(found.start + k * found.step, kind) if k % every == 0 else ""
+        label = shown(found.start + k * found.step, kind) if k in ticks else ""
         yield {
             "x": round(_LEFT + k * wide + 0.05 * wide, 1),
             "width": round(0.9 * wide, 1),
@@ -313,6 +284,17 @@ def _bars(found: Histogram, kind: str) -> Iterator[dict[str, Any]]:
             "label": label,
             "rows": rows,
         }
+
+
+def _ticks(found: Histogram, *, is_date: bool) -> set[int]:
+    """Return the bars that are labelled: those that start at a round number, or every so many."""
+    size = len(found.counts)
+    most = _MOST_DAYS if is_date else _MOST_TICKS
+    round_step = nice_step(size * found.step / most, is_whole=found.step >= 1)
+    places = [(found.start + k * found.step) / round_step for k in range(size)]
+    at_round = {k for k, at in enumerate(places) if abs(at - round(at)) < _NEAR}
+    every = max(1, math.ceil(size / most))
+    return at_round if len(at_round) > 1 and not is_date else set(range(0, size, every))
 
 
 def _suggestions(found: Histogram, profile: ColumnProfile) -> Iterator[tuple[str, str]]:

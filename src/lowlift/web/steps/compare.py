@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from lowlift._ledger import EVERYBODY, default_ledger
+from lowlift._ledger import EVERYBODY
 from lowlift.report.outcome import CANNOT
 from lowlift.web import work
 from lowlift.web.answers import PAGE_PATIENCE, outcome, overview_of, working
-from lowlift.web.comparing import Head, recipients_of, sections, title_of
+from lowlift.web.cards import day
+from lowlift.web.comparing import NOT_KEPT, Head, recipients_of, sections
 from lowlift.web.frame import Place, page
 from lowlift.web.jobs import Job
+from lowlift.web.naming import titles_of
 from lowlift.web.pages import show
 from lowlift.web.recorded import again
 from lowlift.web.sessions import Session
@@ -74,17 +76,23 @@ async def _table(session: Session, every: list[Place]) -> str:
     waiting += counting
     n_more = 0
     first = published.get(known[0].setting.table, ())
+    columns, others = folded_in(columns, first)
     if isinstance(overview, Overview):
         names = frozenset(column.name for column in overview.columns)
-        columns += recorded_heads(first, known[0], names, len(columns))
-        n_more = max(0, len(first) - _MOST_RECORDED)
+        columns += recorded_heads(others, known[0], names, len(columns))
+        n_more = max(0, len(others) - _MOST_RECORDED)
+    columns = _titled(columns)
     recipients = recipients_of([each for found in published.values() for each in found])
+    parts = sections(columns, recipients[:_MOST_RECIPIENTS] if published else None)
     address = f"/compared?{'&'.join(place_query(place) for place in every[:1])}"
     follow = [working(session, job, "Working", address, "#compared") for job in waiting[:1]]
     return show(
         "compare/table.html",
         heads=columns,
-        sections=sections(columns, recipients[:_MOST_RECIPIENTS] if published else None),
+        sections=parts,
+        says_not_kept=any(
+            cell.text == NOT_KEPT for _, rows in parts for row in rows for cell in row.cells
+        ),
         follow="".join(follow),
         n_more=n_more,
         has_sums=bool(published),
@@ -105,8 +113,35 @@ def _heads(
         problem = answer if isinstance(answer, str) else ""
         ready = answer if isinstance(answer, work.Answer) else None
         to = tuple(dict.fromkeys(who for setting, who in published if setting == place.setting))
-        found.append(Head(letter, title_of(place.setting), place, ready, problem, to))
+        found.append(Head(letter, "", place, ready, problem, to))
     return found
+
+
+def folded_in(
+    heads: Sequence[Head], found: Sequence[Recorded]
+) -> tuple[list[Head], list[Recorded]]:
+    """Return the heads, each with what the ledger has of its very release, and what is left."""
+    made = [_release(head) for head in heads]
+    columns = []
+    for head, release in zip(heads, made, strict=True):
+        same = [each.entry for each in found if each.entry.release == release]
+        to = dict.fromkeys((*head.published_for, *(each.recipient for each in same)))
+        when = day(same[0]) if same else ""
+        columns.append(head._replace(published_for=tuple(to), in_ledger=when))
+    return columns, [each for each in found if each.entry.release not in made]
+
+
+def _release(head: Head) -> str | None:
+    """Return what tells the release of a head; None where there is none yet."""
+    made = None if head.answer is None else head.answer.design
+    return None if made is None else made.encoded.release.fingerprint
+
+
+def _titled(heads: Sequence[Head]) -> list[Head]:
+    """Return the heads with what differs between them; one whose setting is not known has one."""
+    known = [(head.again or head.place).setting for head in heads if not head.title]
+    titles = iter(titles_of(known))
+    return [head if head.title else head._replace(title=next(titles)) for head in heads]
 
 
 def recorded_heads(
@@ -119,9 +154,9 @@ def recorded_heads(
         others = tuple(dict.fromkeys((first.setting, *first.pinned)))
         setting = first.setting if known is None else known.setting
         place = Place("protection", setting, others)
-        title = title_of(known.setting) if known is not None else each.entry.criterion
-        more = (each.entry.recipient,), each, known
-        heads.append(Head(letter, title, place, None, "", *more))
+        title = each.entry.criterion if known is None else ""
+        head = Head(letter, title, place, None, published_for=(each.entry.recipient,))
+        heads.append(head._replace(recorded=each, again=known))
     return heads
 
 
@@ -129,13 +164,7 @@ def _ledger(session: Session, key: str) -> Job:
     """Return the job that reads what the ledger has of a table, anew when the ledger changed."""
     table = session.table(key)
     given = work.recorded, table.source, table.engine
-    return session.job(("ledger", key, table.version, _ledger_version()), *given)
-
-
-def _ledger_version() -> int:
-    """Return what changes when the ledger does."""
-    ledger = default_ledger()
-    return ledger.stat().st_mtime_ns if ledger is not None and ledger.exists() else 0
+    return session.job(("ledger", key, table.version, work.ledger_version()), *given)
 
 
 async def _unfinished(jobs: Iterable[Job]) -> list[Job]:
@@ -169,7 +198,7 @@ async def _with_sums(
 def _sums(session: Session, setting: Setting, answer: work.Answer, names: tuple[str, ...]) -> Job:
     """Return the job that asks the ledger what recipients would hold with a setting."""
     table, wishes = session.table(setting.table), work.Wishes(earlier=tuple(session.earlier))
-    key = "together", setting, table.version, names, wishes, _ledger_version()
+    key = "together", setting, table.version, names, wishes, work.ledger_version()
     return session.job(key, work.together, table.source, table.engine, answer.design, names, wishes)
 
 

@@ -1,10 +1,14 @@
 """The step Protection: how much a published row may tell, to whom, and what matters."""
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, Response
 
+from lowlift.report.beliefs import STOPS
+from lowlift.report.limits import is_merged
+from lowlift.report.outcome import EMPTY
 from lowlift.web import work
 from lowlift.web.answers import (
     PAGE_PATIENCE,
@@ -13,24 +17,26 @@ from lowlift.web.answers import (
     outcome,
     overview_of,
     panel,
+    rarest,
     trade_key,
     trade_points,
+    with_refusal,
     working,
 )
 from lowlift.web.frame import InPlace, Place, page
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
-from lowlift.web.settings import MOST_SECONDS, shortest
+from lowlift.web.settings import shortest
 from lowlift.web.steps.columns import reading
 from lowlift.web.trade import bounds_of, chart_of
 from lowlift.web.visitors import InSession
-from lowlift.web.words import CRITERIA, MECHANISMS
+from lowlift.web.words import CRITERIA, FIELDS, MECHANISMS
 from lowlift.workflow.stops import Stop
 
 router = APIRouter()
 #: The limits that have a name.
-_NAMED = ("1.5", "2", "3", "5")
+_NAMED = tuple(map(shortest, STOPS))
 
 
 @router.get("/protection")
@@ -51,23 +57,24 @@ async def protection(place: InPlace, session: InSession) -> Response:
             criteria=CRITERIA,
             mechanisms=MECHANISMS,
             shortest=shortest,
-            most_seconds=MOST_SECONDS,
+            labels=FIELDS,
         )
     )
 
 
 class Below(NamedTuple):
-    """What stands below the choices: trade-off, rows, the way on, and an example of each stop."""
+    """What stands below the choices: trade-off, rows, the way on, what was chosen, examples."""
 
     trade: str
     rows: str
     go_on: str
+    chosen: str
     examples: dict[str, str]
 
     @property
     def parts(self) -> str:
         """All of them together."""
-        return "".join((self.trade, self.rows, self.go_on, *self.examples.values()))
+        return "".join((self.trade, self.rows, self.go_on, self.chosen, *self.examples.values()))
 
 
 async def below(session: Session, place: Place, *, is_swapped: bool = False) -> Below:
@@ -80,13 +87,18 @@ async def below(session: Session, place: Place, *, is_swapped: bool = False) -> 
         found = await outcome(session, place.setting, 0.0)
     answer = found if isinstance(found, work.Answer) else None
     is_first = isinstance(found, Job) and (answer := first_answer(found)) is not None
-    given = {"place": place, "answer": answer, "is_first": is_first, "is_swapped": is_swapped}
+    given: dict[str, Any] = {"place": place, "answer": answer, "is_first": is_first}
+    given |= {"is_swapped": is_swapped, "rarest": rarest(session, place.setting)}
+    given["is_refused"] = isinstance(found, str)
+    if isinstance(found, str):
+        given["place"] = with_refusal(place, found)
     trade = show("protection/trade_part.html", **given)
     rows = show("protection/rows_part.html", **given)
     if answer is not None and trade_points(session, place.setting):
         trade = _trade(session, place, answer, is_swapped=is_swapped, is_first=is_first)
     named = {each: show("protection/examples.html", factor=each, **given) for each in _NAMED}
-    return Below(trade, rows, show("protection/go_on.html", **given), named)
+    go_on, chosen = (show(f"protection/{name}.html", **given) for name in ("go_on", "chosen"))
+    return Below(trade, rows, go_on, chosen, named)
 
 
 @router.get("/trade")
@@ -128,7 +140,8 @@ def _trade(
     now = None
     if answer.said is not None and not is_first:
         said = answer.said
-        now = Stop(place.setting.budget, said.state, said.share, said.most)
+        shown = "" if said.shown == said.state else said.shown
+        now = Stop(place.setting.budget, said.state, said.share, said.most, shown=shown)
     is_rows = answer.design is not None and answer.design.spec.cells is not None
     return show(
         "protection/trade.html",
@@ -145,11 +158,12 @@ async def rows(place: InPlace, session: InSession, page: int = 0) -> Response:
     found = await outcome(session, place.setting)
     if isinstance(found, Job):  # while a better answer is searched for, those of the first
         found = first_answer(found) or found
-    if not isinstance(found, work.Answer) or found.design is None:
+    made = found.design if isinstance(found, work.Answer) else None
+    if not isinstance(found, work.Answer) or made is None:
         given = {"place": place, "answer": None, "is_swapped": False}
         return HTMLResponse(show("protection/rows_part.html", **given))
     page = max(0, min(page, 10_000))
-    table, made = session.table(place.setting.table), found.design
+    table = session.table(place.setting.table)
     key = "rows", made.release.fingerprint, place.setting, table.version, page
     job = session.job(key, work.rows, table.source, table.engine, made, page)
     if not await job.wait(PATIENCE):
@@ -159,7 +173,11 @@ async def rows(place: InPlace, session: InSession, page: int = 0) -> Response:
     if job.state != "done":
         problem = show("problem.html", message=job.error)
         return HTMLResponse(show("protection/rows_working.html", working=problem))
-    is_groups = made.encoded.name in {"groups", "codes"}
-    return HTMLResponse(
-        show("protection/rows.html", place=place, found=job.result, page=page, is_groups=is_groups)
-    )
+    drawn = job.result
+    if made.kept is not None:  # as the answer says it: not as this one draw has it
+        shares = tuple(zip(made.kept.names, made.kept.shares, strict=True))
+        drawn = replace(drawn, unchanged=shares)
+    changes = {value.change for row in drawn.rows for value in row.after}
+    said: dict[str, Any] = {"changes": changes, "is_by_chance": found.state == EMPTY}
+    said |= {"is_merged": is_merged(made.encoded), "page": page}
+    return HTMLResponse(show("protection/rows.html", place=place, found=drawn, **said))

@@ -1,39 +1,44 @@
-"""The step Publish: settle what is to be settled, write the safe table, and hand out the files."""
+"""The step Publish: settle what is to be settled, and write the safe table."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, urlencode
 
-from fastapi import APIRouter, Form, HTTPException, Request
-from fastapi.responses import (
-    FileResponse,
-    HTMLResponse,
-    RedirectResponse,
-    Response,
-    StreamingResponse,
-)
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import FormData, QueryParams
 
-from lowlift._ledger import EVERYBODY, recipient_of
+from lowlift._ledger import EVERYBODY, folded, recipient_of
 from lowlift._release import Release
 from lowlift._wording import joined
 from lowlift.errors import InvalidInput
-from lowlift.report.headings import claim_of
+from lowlift.report.outcome import USEFUL
 from lowlift.tables.schema import OF_CELLS
 from lowlift.web import asking, uploads, work
-from lowlift.web.answers import PAGE_PATIENCE, PATIENCE, finished, outcome, overview_of, panel
+from lowlift.web.answers import (
+    PAGE_PATIENCE,
+    PATIENCE,
+    finished,
+    inspect,
+    outcome,
+    overview_of,
+    panel,
+)
 from lowlift.web.answers import working as following
-from lowlift.web.archives import HANDED_OUT, KEPT, about_files, zipped
+from lowlift.web.archives import about_files
+from lowlift.web.cards import Ask, day
 from lowlift.web.frame import InPlace, Place, page
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
+from lowlift.web.preparing import Prepared, prepare_publication
 from lowlift.web.sessions import Session, SessionTable
 from lowlift.web.settings import Setting
 from lowlift.web.steps.columns import reading
 from lowlift.web.visitors import InSession, InState, Token, check_token
+from lowlift.web.words import NAMES, TELLS, on_page
 from lowlift.workflow import Design
 from lowlift.workflow.repeating import sanitize_command
 
@@ -52,15 +57,14 @@ async def before(request: Request, place: InPlace, session: InSession) -> Respon
         return HTMLResponse(reading(session, place, overview))
     place = place.known(overview)
     wishes = _wishes(session, request.query_params)
-    used = place.setting.sensitive + place.setting.released
     return HTMLResponse(
         page(
             "publish/page.html",
             session,
             place,
             asks=(part := await _asks(session, place, wishes, PAGE_PATIENCE)).html,
-            answer=part.beyond or await panel(session, place, PAGE_PATIENCE),
-            others=[name for name in overview.kinds if name not in used],
+            answer=part.beside
+            or await panel(session, place, PAGE_PATIENCE, is_adding=bool(wishes.keep)),
             wishes=wishes,
         )
     )
@@ -74,19 +78,11 @@ async def asks(request: Request, place: InPlace, session: InSession) -> Response
         place = place.known(overview)
     place = replace(place, step="publish")
     wishes = _wishes(session, request.query_params)
-    address = {"HX-Replace-Url": _address(place, wishes)}
+    address = {"HX-Replace-Url": asking.wished(place, wishes)}
     part = await _asks(session, place, wishes, PATIENCE)
-    beside = part.beyond or await panel(session, place, PAGE_PATIENCE)
+    beside = part.beside or await panel(session, place, PAGE_PATIENCE, is_adding=bool(wishes.keep))
     beside = beside.replace('id="answer"', 'id="answer" hx-swap-oob="outerHTML"', 1)
     return HTMLResponse(part.html + beside, headers=address)
-
-
-def _address(place: Place, wishes: work.Wishes) -> str:
-    """Return the address that shows the same again."""
-    pairs = [("to", wishes.to)] if wishes.to != EVERYBODY else []
-    pairs += [("form", wishes.form)] if wishes.form != "csv" else []
-    pairs += [("keep", name) for name in wishes.keep]
-    return "&".join(filter(None, (place.address("publish"), urlencode(pairs))))
 
 
 def _wishes(session: Session, given: QueryParams | FormData) -> work.Wishes:
@@ -100,79 +96,116 @@ def _wishes(session: Session, given: QueryParams | FormData) -> work.Wishes:
 
 
 class _Part(NamedTuple):
-    """The part below the recipient, and what the panel says if the ledger refuses; else empty."""
+    """The part below the recipient, and what the panel says while that is open; else empty."""
 
     html: str
-    beyond: str = ""
+    beside: str = ""
 
 
 async def _asks(session: Session, place: Place, wishes: work.Wishes, patience: float) -> _Part:
     """Return the part below the recipient: warnings, files and the button."""
-    again = f"/publish/asks?{_address(place, wishes).partition('?')[2]}"
+    again = f"/publish/asks?{asking.wished(place, wishes).partition('?')[2]}"
     if place.faults or not place.setting.is_chosen:
-        return _Part(show("publish/waiting.html", message=""))
+        return _waiting("", wishes)
     found = await outcome(session, place.setting, patience)
     if isinstance(found, work.Answer):
         if found.design is None:
-            return _Part(show("publish/waiting.html", message=found.refusal))
+            return _waiting(found.refusal, wishes)
         job = _preparing(session, place.setting, found.design, wishes)
         await job.wait(patience)
-        if isinstance(job.result, work.Prepared):
-            return _ready(session, place, wishes, found.design, job.result)
+        if isinstance(job.result, Prepared):
+            return _ready(session, place, wishes, found, job.result)
         found = job
     if isinstance(found, str):
-        return _Part(show("publish/waiting.html", message=found))
+        return _waiting(found, wishes)
     if not found.is_running and found.error:
-        return _Part(show("publish/waiting.html", message=found.error))
+        return _waiting(found.error, wishes)
     # Inside a form: it has no buttons, which would be forms in a form.
     title = "Looking at what was published before"
     part = following(session, found, title, again, "#asks", can_end=False)
-    return _Part(show("publish/working.html", part=part))
+    return _Part(show("publish/working.html", part=part, wishes=wishes))
+
+
+def _waiting(message: str, wishes: work.Wishes) -> _Part:
+    """Return why there is nothing to write, in the words of the page."""
+    return _Part(show("publish/waiting.html", message=on_page(message)[0], wishes=wishes))
 
 
 def _preparing(session: Session, setting: Setting, made: Design, wishes: work.Wishes) -> Job:
     table = session.table(setting.table)
-    # What was published meanwhile, here or elsewhere, is asked for anew.
-    key = "prepare", setting, table.version, wishes, session.n_published(setting.table)
+    # What was published or withdrawn meanwhile, here or elsewhere, is asked for anew.
+    since = session.n_published(setting.table), work.ledger_version()
+    key = "prepare", setting, table.version, wishes, since
     target = _name(table, wishes)
     given = table.source, table.engine, made, target, wishes
-    return session.job(key, work.prepare_publication, *given)
+    return session.job(key, prepare_publication, *given)
 
 
 def _ready(
     session: Session,
     place: Place,
     wishes: work.Wishes,
-    made: Design,
-    found: work.Prepared,
+    answer: work.Answer,
+    found: Prepared,
 ) -> _Part:
-    setting = place.setting
+    setting, made = place.setting, answer.design
+    if made is None:
+        return _waiting(answer.refusal, wishes)
     stem = _name(session.table(setting.table), wishes).rsplit(".", maxsplit=1)[0]
     every = asking.asks_of(made, found, wishes, place, session.drawn(setting.table))
     limit = _limit(setting)
+    is_parquet = wishes.form == "parquet" or bool(found.formulas)
+    used = {*setting.sensitive, *setting.released}
+    overview = inspect(session, setting.table).result
     html = show(
         "publish/asks.html",
         session=session,
         place=place,
         asks=every,
-        day=asking.day,
+        day=day,
         is_final=any(ask.is_final for ask in every) or not made.is_satisfied,
         wishes=wishes,
         found=found.consulted,
         stem=stem,
+        shown=_shown(wishes),
+        cards=_digest(session, setting, made, every),
+        promise=asking.promise(made, found.consulted, wishes),
+        others=[name for name in overview.kinds if name not in used] if overview else [],
+        others_known=[name for name in found.consulted.recipients if name != EVERYBODY],
+        # What is written where nothing else is chosen.
+        ending="parquet" if is_parquet else "csv",
+        is_withheld=bool(found.rare) and found.step is None,
         limit=limit,
         is_rows=made.spec.cells is not None,
         columns=len(made.spec.schema.released) + len(wishes.keep),
         rows=made.spec.rows,
-        back=_address(place, wishes).partition("?")[2],
+        back=asking.wished(place, wishes).partition("?")[2],
         about=about_files(made),
     )
-    if found.consulted.holds:
-        return _Part(html)
-    facts: Any = {"to": wishes.to, "limit": limit}
-    facts |= {"together": found.consulted.most, "least": found.consulted.least}
-    names = joined(setting.sensitive)
-    return _Part(html, show("publish/beyond.html", place=place, sensitive=names, **facts))
+    open_ones = every if answer.shown in {USEFUL, NAMES, TELLS} else ()
+    beside = _beside(place, wishes, found, open_ones)
+    return _Part(html, beside)
+
+
+def _beside(place: Place, wishes: work.Wishes, made: Prepared, every: Sequence[Ask]) -> str:
+    """Return what the panel says in place of the answer while something speaks against it."""
+    facts: Any = {"place": place, "to": wishes.to, "limit": _limit(place.setting)}
+    found = made.consulted
+    if made.uncovered or not found.holds:
+        facts |= {"together": found.most, "least": found.least, "kept": made.uncovered}
+        return show("publish/beyond.html", sensitive=joined(place.setting.sensitive), **facts)
+    still = [ask for ask in every if not ask.is_done]
+    return show("publish/undecided.html", still=still, **facts) if still else ""
+
+
+def _shown(wishes: work.Wishes) -> str:
+    """Return what tells for whom, and for which files, cards were shown."""
+    pairs = asking.wish_pairs(wishes)
+    return urlencode([("to", folded(wishes.to)), *sorted(p for p in pairs if p[0] != "to")])
+
+
+def _digest(session: Session, setting: Setting, made: Design, asks: Sequence[Ask]) -> str:
+    return asking.digest_of(made, session.table(setting.table).version, asks)
 
 
 def _limit(setting: Setting) -> str:
@@ -198,11 +231,18 @@ async def publish(
     if isinstance(overview, Job):
         raise InvalidInput("the table is still being read. Try again.")
     place = place.known(overview)
+    for message in place.faults.values():
+        raise InvalidInput(message)
     chosen = place.setting
     made = (await finished(session, chosen)).design
     if made is None:
         raise InvalidInput("look at the answer first; then it can be drawn.")
     wishes = _wishes(session, form)
+    if form.get("shown") != _shown(wishes):
+        raise InvalidInput(
+            "what is to be known was not shown for this recipient and these columns; nothing was "
+            "written. Go back and look at it."
+        )
     given = {name: str(value) for name, value in form.items()}
     choice = given.get("codebook", "") or "rounded"
     if choice not in asking.CODEBOOKS:
@@ -214,6 +254,11 @@ async def publish(
     prepared = await _prepared(session, chosen, made, wishes)
     asked = asking.asks_of(made, prepared, wishes, place, session.drawn(chosen.table))
     if session.publication(chosen.table, key) is None:  # a second click finds the first
+        if form.get("cards") != _digest(session, chosen, made, asked):
+            raise InvalidInput(
+                "the table, the ledger or the answer has changed since this page was shown; "
+                "nothing was written. Go back and look at it again."
+            )
         asking.check(asked, given)
     is_again = "again" not in {ask.name for ask in asked} or bool(given.get("again"))
     wishes = _decided(wishes, prepared, given, step, choice)
@@ -229,7 +274,7 @@ async def publish(
 
 def _decided(
     wishes: work.Wishes,
-    prepared: work.Prepared,
+    prepared: Prepared,
     given: Mapping[str, str],
     step: float | None,
     codebook: str,
@@ -248,6 +293,7 @@ def _decided(
         wishes,
         form="parquet" if is_parquet else wishes.form,
         round_to=step,
+        is_codebook_withheld=codebook == "withheld",
         accept_unaudited=given.get("ledger") == "accept",
     )
 
@@ -261,106 +307,36 @@ def _step(text: str) -> float | None:
 
 async def _prepared(
     session: Session, setting: Setting, made: Design, wishes: work.Wishes
-) -> work.Prepared:
+) -> Prepared:
     """Return what was looked at before; a form that comes early waits for it."""
     job = _preparing(session, setting, made, wishes)
     while not await job.wait(PATIENCE):
         job.last_seen = time.monotonic()
-    if not isinstance(job.result, work.Prepared):
+    if not isinstance(job.result, Prepared):
         raise InvalidInput(job.error)
     return job.result
 
 
 def _command(table: SessionTable, setting: Setting, made: Design, wishes: work.Wishes) -> str:
     """Return the command that repeats the publication."""
-    encoding = made.encoded.name
+    encoding, target = made.encoded.name, Path(_name(table, wishes))
     return sanitize_command(
         setting.asked(),
         setting.bound(),
         table.name,
-        _name(table, wishes),
+        target.name,
         mechanism=setting.mechanism,
         encoding=None if encoding in OF_CELLS else encoding,
         to=wishes.to,
         keep=wishes.keep,
         round_to=wishes.round_to,
         time_limit=setting.seconds,
+        report=work.beside(target, work.REPORT).name,
+        # The command's has the codebook's numbers in it.
+        public_report=""
+        if wishes.is_codebook_withheld
+        else work.beside(target, work.PUBLIC_REPORT).name,
     )
-
-
-@router.get("/published/{identity}")
-async def published(request: Request, identity: str, session: InSession) -> Response:
-    """Show what was written, once it is."""
-    job = session.by_id(identity)
-    job.last_seen = time.monotonic()
-    is_part = request.headers.get("hx-request") == "true"
-    place = Place("publish", session.setting_of(job))
-    if not await job.wait(PATIENCE):
-        part = following(session, job, "Writing the safe table", f"/published/{identity}")
-    elif job.state != "done" or not isinstance(job.result, work.Published):
-        part = show("publish/nothing.html", message=job.error, place=place)
-    else:
-        part = _written(request, session, job, place)
-    if is_part:
-        return HTMLResponse(part)
-    return HTMLResponse(page("publish/written.html", session, place, part=part))
-
-
-def _written(request: Request, session: Session, job: Job, place: Place) -> str:
-    found: work.Published = job.result
-    handed, kept = _groups(found, session.choice_of(job))
-    made = found.made
-    return show(
-        "publish/files.html",
-        job=job,
-        found=found,
-        made=made,
-        place=place,
-        groups=((handed, "out"), (kept, "keep")),
-        size=_size,
-        about=about_files(made.design),
-        sensitive=joined(made.design.spec.schema.sensitive),
-        claim=claim_of(made.release.criterion),
-        columns=len(found.rows[0]),
-        address=f"{str(request.base_url).rstrip('/')}/published/{job.id}",
-    )
-
-
-def _groups(found: work.Published, codebook: str) -> tuple[list[str], list[str]]:
-    """Return the keys of the files to hand out and of those to keep."""
-    handed = [name for name in HANDED_OUT if name in found.files]
-    kept = [name for name in KEPT if name in found.files]
-    if codebook == "withheld":
-        handed.remove("codebook")
-        kept.append("codebook")
-    return handed, kept
-
-
-def _size(path: Path) -> str:
-    """Return the size of a file in words."""
-    size = path.stat().st_size
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3)):,} KB"
-
-
-@router.get("/download/{identity}/{name}")
-async def download(identity: str, name: str, session: InSession) -> Response:
-    """Send one of the files that were written, or all to hand out or to keep as a zip."""
-    job = session.by_id(identity)
-    found = job.result
-    if not isinstance(found, work.Published):
-        raise HTTPException(404)
-    if name in {"out", "keep"}:
-        handed, kept = _groups(found, session.choice_of(job))
-        paths = [found.files[key] for key in (handed if name == "out" else kept)]
-        word = "safe" if name == "out" else "confidential"
-        stem = found.files["table"].stem.removesuffix("-safe")
-        disposition = f"attachment; filename*=UTF-8''{quote(f'{stem}-{word}.zip', safe='')}"
-        headers = {"Content-Disposition": disposition}
-        return StreamingResponse(zipped(paths), media_type="application/zip", headers=headers)
-    if name not in found.files:
-        raise HTTPException(404)
-    path = found.files[name]
-    return FileResponse(path, filename=path.name, content_disposition_type="attachment")
 
 
 @router.post("/earlier")
@@ -376,4 +352,4 @@ async def earlier(request: Request, session: InSession, state: InState) -> Respo
     session.earlier.append(path)
     back = found.fields.get("back", "")
     place = Place("publish", Setting.of(parse_qsl(back, keep_blank_values=True)))
-    return RedirectResponse(_address(place, _wishes(session, QueryParams(back))), 303)
+    return RedirectResponse(asking.wished(place, _wishes(session, QueryParams(back))), 303)

@@ -14,7 +14,7 @@ from lowlift.datasets import write_titanic
 from lowlift.errors import InvalidInput, LowliftError
 from lowlift.web import uploads, work
 from lowlift.web.answers import PATIENCE, inspect
-from lowlift.web.asking import day
+from lowlift.web.cards import day
 from lowlift.web.frame import Place, page
 from lowlift.web.sessions import Session, SessionTable
 from lowlift.web.settings import Setting
@@ -28,15 +28,18 @@ _MOST_NAMED = 4
 
 
 @router.get("/")
-async def start(session: InSession, state: InState) -> Response:
-    """Choose or upload a table."""
-    return HTMLResponse(_start(session, state.limits.upload_bytes))
+async def start(session: InSession, state: InState, remove: str = "") -> Response:
+    """Choose or upload a table; ask whether one shall be removed."""
+    return HTMLResponse(_start(session, state.limits.upload_bytes, removing=remove))
 
 
-def _start(session: Session, limit: int, message: str = "") -> str:
+def _start(session: Session, limit: int, message: str = "", removing: str = "") -> str:
     place = Place("table", Setting())
     about = {key: _about(session, key) for key in session.tables}
-    more = {"about": about, "written": list(_written(session))}
+    written = list(_written(session))
+    has_demo = any(table.is_demo for table in session.tables.values())
+    more: dict[str, Any] = {"about": about, "written": written, "removing": removing}
+    more["has_demo"] = has_demo
     return page("table/page.html", session, place, limit=limit, message=message, **more)
 
 
@@ -49,10 +52,13 @@ def _written(session: Session) -> Iterator[dict[str, Any]]:
         promise = _promise(setting)
         yield {
             "job": job,
+            "key": setting.table,
             "table": session.table(setting.table).name,
             "columns": ", ".join(names[:_MOST_NAMED]) + more,
             "promise": promise if made is None else f"for {made.to}, {day(made)}; {promise}",
             "is_verified": made is not None,
+            # What the ledger asks for when these people are published again.
+            "release": made.files["release"].name if made and made.is_in_ledger else "",
         }
 
 
