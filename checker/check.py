@@ -6,6 +6,8 @@ import functools
 import hashlib
 import json
 import math
+import runpy
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +18,7 @@ PARAMETERS |= {"AtMost": ["beliefs", "factor", "share"], "EveryPrior": ["at_leas
 PARAMETERS |= {"BetaLikeness": ["beta"], "TCloseness": ["t"], "DeltaDisclosure": ["delta", "unit"]}
 BOUNDED = {"epsilon": SIDES, "delta": SIDES, "factor": SIDES, "beta": ["upper"], "t": ["upper"]}
 LEAST, MOST = {"alpha": 1, "factor": 1, "delta": 5e-324}, {"t": 1, "share": 1.7976931348623157e308}
-LOG_2 = Fraction(12786308645202655660, 2**64)  # just above log 2
+UTILITY = Path(__file__).with_name("utility.py")
 Refused = type("Refused", (Exception,), {})  # something does not hold; any other: undecided
 
 
@@ -244,40 +246,9 @@ class Release:  # one whose parts are numbers that fit together
         require(rest in (["fresh"], ["keyed"]), f"not decided here: {rest}", ValueError)
         return "the receipt is of this release" + " and of this table" * bool(given.table)
 
-    def half_spaces(self):  # rows a with sum a_s l(s) + a_n <= 0 for all lifts, as numbered
-        box, n, name = self.criterion, range(len(self.prior)), self.criterion.name
-        is_known = name not in ("L1Lift", "Chi2Lift", "AlphaLift", "TCloseness", "EveryPrior")
-        require(is_known and box.share == 1, "utility is not decided for this bound", ValueError)
-        ends = [b * (LOG_2 if box.bits else 1) for b in (box.upper, box.lower)]
-        up, down = (exp_between(b, 128)[1] if b < 700 else math.inf for b in ends)
-        up = 1 + box.upper if name == "BetaLikeness" else up
-        tops = [min(up, box.beliefs.get(s, math.inf) / p) for s, p in enumerate(self.prior)]
-        if name == "LDP" and up < math.inf:
-            return [[*((r == s) - up * (r == t) for r in n), 0] for s in n for t in n if s != t]
-        rows = [[*(r == s for r in n), -tops[s]] for s in n if tops[s] < math.inf]
-        return rows + [[*(-(r == s) for r in n), 1 / down if down < math.inf else 0] for s in n]
-
-    def check_distances(self, given):
-        proof, one, n = self.saved["certificate"], 2**30, len(self.prior)
-        law = [Fraction(round(b * one), one) * (proof["keeps_law"] is True) for b in proof["duals"]]
-        sums, spaces = [[*[0] * n, -b] for b in law], self.half_spaces()
-        for h, k, g in zip(proof["spaces"], proof["outputs"], proof["multipliers"], strict=True):
-            require(g >= 0 and whole(h, k), "multipliers must be 0 or more")
-            sums[k] = [v + Fraction(round(g * one), one) * a for v, a in zip(sums[k], spaces[h])]
-        parts = proof.get("bins") or range(len(self.sizes))  # of cells
-        rows = [[*zip(row, parts, strict=True)] for row in self.joint]
-        cells = [[sum(v for v, of in row if of == c) for row in rows] for c in sorted({*parts})]
-        # sum_c p_c min_d [D(c,d) - b_d + sum_h g_hd (a_h . l(c) - o_h)] + sum_d p_d b_d
-        bound = sum(sum(cell) * b for cell, b in zip(cells, law, strict=True))
-        for cell, row in zip(cells, read(given.distances), strict=True):
-            lifts = [*(v / p / sum(cell) for v, p in zip(cell, self.prior)), 1]
-            gains = [sum(v * a for v, a in zip(lifts, part)) for part in sums]
-            costs = [(float(d), g) for d, g in zip(row, gains, strict=True)]
-            require(min(costs)[0] >= 0, "distances must be 0 or more")
-            bound += sum(cell) * min(Fraction(d) + g for d, g in costs if d != math.inf)
-        require(Fraction(proof["lower_bound"]) * self.total <= max(bound, 0), "it is not proven")
-        law = " that keeps P(x)" * (proof["keeps_law"] is True)
-        return f"no channel in the bound{law} has a mean distance below {proof['lower_bound']:.6g}"
+    def check_distances(self, given):  # a verdict needs this file alone, a proof of utility another
+        sys.modules.setdefault("check", sys.modules["__main__"])  # which imports this one
+        return runpy.run_path(UTILITY)["check"](self, read(given.distances))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import functools
 import hashlib
 import importlib.util
 import json
+import runpy
+import sys
 import warnings
 from pathlib import Path
 
@@ -21,7 +23,14 @@ def checker():
     spec = importlib.util.spec_from_file_location("check", CHECK)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    sys.modules["check"] = module  # as utility.py imports it
     return module
+
+
+def half_spaces(release):
+    """Return the half-spaces by which the checker proves a bound on the distance."""
+    found = runpy.run_path(checker().UTILITY)["half_spaces"]
+    return found(release, release.saved["certificate"]["tangents"])
 
 
 def is_accepted(saved):
