@@ -69,9 +69,9 @@ def number_feature(name: str, values: Floats) -> Feature:
 
 
 def _mean_difference(places: Floats) -> float:
-    """Return the mean of |u - v| over all pairs of numbers."""
+    """Return the mean of |u - v| over all pairs of numbers; rounding does not take it below 0."""
     size = len(places)
-    return float(2 * (np.arange(1 - size, size, 2) @ np.sort(places)) / size**2)
+    return max(0.0, float(2 * (np.arange(1 - size, size, 2) @ np.sort(places)) / size**2))
 
 
 def category_feature(name: str, values: Sequence[Any]) -> Feature:
