@@ -26,6 +26,7 @@ ledger = "ledger.sqlite"
 
 [tables.wards]
 table = "people.csv"
+others_stay = true
 at_most = {as_it_is}
 
 [tables.people]
@@ -230,7 +231,7 @@ def test_gate_judges_what_was_published_by_the_bound_of_the_file(lowlift, folder
 
 def test_gate_looks_at_the_tables_of_changed_files_only(lowlift, folder):
     write_people(folder / "others.csv")
-    other = '\n[tables.others]\ntable = "others.csv"\nat_most = 1.1'
+    other = '\n[tables.others]\ntable = "others.csv"\nothers_stay = true\nat_most = 1.1'
     configure(folder, more=other)
     assert lowlift("gate").code == 1
     assert lowlift("gate", "people.csv").code == 0
@@ -239,6 +240,33 @@ def test_gate_looks_at_the_tables_of_changed_files_only(lowlift, folder):
     assert lowlift("gate", "others.csv").code == 1
     assert "is neither" in lowlift("gate", "nowhere.csv").err
     assert lowlift("gate", "lowlift.toml").code == 1
+
+
+def test_gate_refuses_a_table_with_columns_that_nobody_named(lowlift, folder):
+    """They would leave with it, and nothing was judged of them."""
+    configure(folder, **{"others_stay = true": ""})
+    ran = lowlift("gate", "--json")
+    data = json.loads(ran.out)["tables"]["wards"]
+    assert (ran.code, data["state"]) == (2, "error")
+    assert "it also has 'pid', 'year'" in data["detail"]
+    assert "others_stay = true" in data["detail"]
+    configure(folder)
+    warned = lowlift("gate")
+    assert warned.code == 0
+    assert "only 'ward' was judged: no other column of the table may leave with it." in warned.out
+    every = 'released = ["ward", "year", "pid"]\nbins = { year = "each" }'
+    configure(folder, **{"others_stay = true": every})
+    assert lowlift("gate", "people.csv").code == 1
+
+
+def test_gate_says_that_what_was_published_is_gone(lowlift, folder):
+    configure(folder)
+    assert lowlift("publish").code == 0
+    (folder / "safe.csv").rename(folder / "elsewhere.csv")
+    ran = lowlift("gate", "--json")
+    data = json.loads(ran.out)["tables"]["people"]
+    assert (ran.code, data["state"]) == (2, "error")
+    assert "its receipt is, and it is not. Put back a copy." in data["detail"]
 
 
 SPARK = """

@@ -222,6 +222,18 @@ def test_a_wrong_option_is_an_error_in_json(lowlift, path):
         assert (quiet.code, quiet.err, quiet.out) == (2, "", found.out)
 
 
+@pytest.mark.parametrize("group", ["ledger", "key"])
+def test_a_group_without_a_command_is_an_error_in_json_and_else_its_help(lowlift, group):
+    for words in (("--json", group), (group, "--json")):
+        ran = lowlift(*words)
+        assert (ran.code, json.loads(ran.out)["error"]["message"]) == (2, "Missing command.")
+    assert lowlift(group, "--quiet").code == 2
+    assert lowlift(group, "--quiet").out == ""
+    shown = lowlift(group)
+    assert (shown.code, shown.err) == (2, "")
+    assert "Commands" in shown.out
+
+
 def test_an_error_is_an_object_with_its_advice(lowlift, tables, tmp_path):
     (tmp_path / "safe.release.json").touch()
     table = tables / "t.csv"

@@ -184,6 +184,20 @@ def test_a_release_that_an_export_cannot_carry_is_refused_by_every_target(target
             ll.export(release, target, table="t")
 
 
+@pytest.mark.parametrize("name", ["lowlift_rows", "LOWLIFT_key", "lowlift_anything"])
+def test_a_table_without_a_schema_is_not_named_as_a_part_of_the_statement(name):
+    """The engine would read that part instead of the table."""
+    release = release_of([Column("x", "text")], [("a",), ("b",)], encoding="codes")
+    for options in ({"table": name}, {"table": "t", "key_table": name}):
+        with pytest.raises(ll.InvalidInput, match="with its schema"):
+            ll.export(release, "sql", id="id", **options)
+        qualified = {key: f"main.{value}" for key, value in options.items()}
+        (text,) = ll.export(release, "sql", id="id", **qualified).files.values()
+        assert f'"main"."{name}"' in text
+    asked = {"table": name, "dbt": True, "accept_unchecked": True}
+    assert ll.export(release, "sql", id="id", **asked).files
+
+
 def test_too_many_outputs_are_drawn_fresh_and_refused_by_key(node, python, tmp_path):
     size = 8192
     joint = ll.Joint.from_counts([[1], [2]], ["p", "q"], ["a"])

@@ -20,6 +20,7 @@ CONFIG = """
 table = "people.csv"
 sensitive = "disease"
 released = ["ward"]
+others_stay = true
 at_most = {factor}
 """
 

@@ -20,6 +20,7 @@ CONFIG = """
 table = "data/people.csv"
 sensitive = "disease"
 released = ["ward"]
+others_stay = true
 at_most = {factor}
 """
 

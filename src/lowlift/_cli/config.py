@@ -61,6 +61,11 @@ class Job:
         """The columns of X; None where all others are published."""
         return _texts(self.given.get("released")) or None
 
+    @property
+    def others_stay(self) -> bool:
+        """Whether columns that the file does not name are said not to leave."""
+        return bool(self.given.get("others_stay", False))
+
     @cached_property
     def criterion(self) -> "Criterion":
         """The bound."""

@@ -14,7 +14,7 @@ from lowlift._cli.reports import Pages
 #: What to know of a key.
 _KEY = "Who has it can undo keyed draws: keep it apart."
 
-key = typer.Typer(help="Keys for draws that repeat.", no_args_is_help=True)
+key = output.group("Keys for draws that repeat.")
 
 
 def verify(

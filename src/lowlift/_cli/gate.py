@@ -36,7 +36,8 @@ def gate(
 ) -> None:
     """Check that nothing leaves which breaks its bound: every table that lowlift.toml names.
 
-    A table without out leaves as it is: it is audited, by itself. One with out leaves as what was
+    A table without out leaves as it is: its released columns are audited, by themselves, and other
+    columns are refused unless the file says others_stay. One with out leaves as what was
     published there: release and table are verified, and must keep the bound of the file and be made
     of its table, columns and bins. Exit code 0: all bounds hold; 1: one does not; 2: a table, an
     argument or the file is bad input.

@@ -51,9 +51,12 @@ def gated(job: Job) -> Answer:
     """Audit a table as it is, or verify what was published of it."""
     from lowlift._cli import json_data
     from lowlift.workflow import audit_table
+    from lowlift.workflow.gating import refuse_unnamed
 
     if job.out is not None:
         return _verified(job, job.out)
+    if not job.others_stay:
+        refuse_unnamed(job.source, job.as_it_is, engine=job.engine)
     found = audit_table(job.source, job.as_it_is, job.criterion, engine=job.engine)
     data = json_data.table_audit_data(found)
     detail = data["verdict"]
@@ -61,7 +64,11 @@ def gated(job: Job) -> Answer:
     if found.audit.is_satisfied and alone:
         detail = f"{found.audit.criterion} DOES NOT HOLD for {', '.join(alone)} alone."
     code = 0 if found.is_satisfied else 1
-    return Answer("holds" if found.is_satisfied else "breaks", detail, code, data)
+    answer = Answer("holds" if found.is_satisfied else "breaks", detail, code, data)
+    if job.others_stay:
+        listed = ", ".join(map(repr, job.as_it_is.released))
+        answer.warn([f"only {listed} was judged: no other column of the table may leave with it."])
+    return answer
 
 
 def _verified(job: Job, out: str) -> Answer:
@@ -85,6 +92,11 @@ def _verified(job: Job, out: str) -> Answer:
             )
         detail = f"{out} is not published yet: lowlift publish."
         return Answer("not published", detail, 0, {"is_satisfied": None})
+    if not _is_there(out, engine):
+        raise InvalidInput(
+            f"{out} must be there as it was published; its receipt is, and it is not. Put back a "
+            "copy. If it was never handed out, lowlift publish says how to publish again."
+        )
     receipt = read_receipt(files["receipt"])
     encoded = published(Release.from_json(files["release"]))
     # Files are compared by their digest; the counts tell where there is none, or another one.

@@ -16,7 +16,7 @@ _MOST_NAMES = 4
 #: Characters of a number that is shown as it is.
 _LONG = 7
 
-ledger = typer.Typer(help="What was published of whom, and to whom.", no_args_is_help=True)
+ledger = output.group("What was published of whom, and to whom.")
 
 
 def _path(given: Path | None) -> Path:

@@ -78,6 +78,22 @@ def json_and_quiet(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def group(words: str) -> typer.Typer:
+    """Return a group of commands; by itself it shows its help, or with --json the error."""
+    made = typer.Typer(help=words)
+
+    @made.callback(invoke_without_command=True)
+    def alone(context: typer.Context, json: Json = False, quiet: Quiet = False) -> None:
+        MODE.add(json=json, quiet=quiet)
+        if context.invoked_subcommand is None:
+            if not MODE.has_screen:
+                context.fail("Missing command.")
+            typer.echo(context.get_help())
+            raise typer.Exit(2)
+
+    return made
+
+
 def show(data: Callable[[], Any], screen: Callable[[], object]) -> None:
     """Print a result: its data as JSON, or its screen, or nothing."""
     if MODE.json:

@@ -23,8 +23,8 @@ from lowlift.tables.sources import split_name
 from lowlift.workflow.applying import KEPT_WITH_ROWS
 from lowlift.workflow.bounds import refuse_kept
 
-#: What the table that is read is called inside the statement.
-_ALIAS = "lowlift_table"
+#: What the table that is read is called inside the statement, and how its parts' names begin.
+_ALIAS, _OURS = "lowlift_table", "lowlift_"
 
 
 def exported(
@@ -74,6 +74,8 @@ def exported(
     _refuse_forms(view, model, dbt=dbt, accept_unchecked=accept_unchecked)
     if view is not None and id is not None and key_table is None:
         _refuse_view(DIALECTS[dialect])
+    if not dbt:  # whose tables have a schema
+        _refuse_ours(table, key_table)
     written, head = DIALECTS[dialect], _head(encoded, dialect)
     kind = Statement if encoded.origin.cells is None else RowStatement
     if dbt:
@@ -136,6 +138,16 @@ def _refuse_cut(names: Iterable[str], dialect: StatementDialect) -> None:
         raise InvalidInput(
             f"a name for {dialect.name} must have at most {most} bytes, of which it reads no more; "
             "one has more. Rename that column in a view, and design the release on it."
+        )
+
+
+def _refuse_ours(*names: str | None) -> None:
+    """Refuse a table whose name, without a schema, may be that of a part of the statement."""
+    parts = [split_name(name) for name in names if name is not None]
+    if any(not schema and last.casefold().startswith(_OURS) for *schema, last in parts):
+        raise InvalidInput(
+            f"a table whose name begins with {_OURS} must be named with its schema, because parts "
+            "of the statement have such names. Name it as SCHEMA.NAME."
         )
 
 

@@ -49,6 +49,24 @@ def refuse_other(
         )
 
 
+def refuse_unnamed(source: Any, asked: Schema, *, engine: str | None = None) -> None:
+    """Refuse a table that leaves as it is and has columns that nobody named: they are not judged.
+
+    Raises
+    ------
+    InvalidInput
+        When it has a column that is neither sensitive nor released.
+    """
+    with open_table(source, engine) as table:
+        other = [name for name in table.kinds if name not in asked.names]
+    if other:
+        raise InvalidInput(
+            "a table that leaves as it is must have no columns but the sensitive and the released "
+            f"ones, which alone are judged; it also has {_listed(other)}. Name them in released, "
+            "or say others_stay = true if only the released columns leave."
+        )
+
+
 def _difference(table: Table, asked: Schema, origin: Origin, identity: str | None) -> str:
     """Return in which way a table was published otherwise than it is asked for; or ""."""
     if asked.missing != origin.missing:
