@@ -15,7 +15,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from lowlift._exact import exp_of
-from lowlift._exports.statements import NULL, Statement, marked, named_as, values_of
+from lowlift._exports.slots import values_of
+from lowlift._exports.statements import NULL, Statement, marked, named_as
 from lowlift.criteria import ALIP, LIP, Criterion, MaxLift
 from lowlift.errors import InvalidInput
 from lowlift.tables.dialects import Expression, number

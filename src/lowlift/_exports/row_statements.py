@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from lowlift._exports.statements import Statement, named_as, unseen_or_fail, values_of
+from lowlift._exports.slots import listed_slots
+from lowlift._exports.statements import Statement, named_as, unseen_or_fail
 from lowlift.tables import queries
 from lowlift.tables.columns import Column, cells_in
 from lowlift.tables.dialects import Expression, number
@@ -83,9 +84,9 @@ class RowStatement(Statement):
         rows, slots, drawn = (
             named_as(f"lowlift_{name}", None) for name in ("rows", "slots", "drawn")
         )
-        listed = zip(*(part.tolist() for part in self.plan.alias.values()), strict=True)
+        listed = {name: part.tolist() for name, part in self.plan.alias.items()}
         return [
-            ("lowlift_slots", values_of(list(self.plan.alias), listed)),
+            ("lowlift_slots", listed_slots("c", listed)),
             ("lowlift_rows", self.own(self.plan.given(self.table, self.dialect, columns))),
             *self.checks(),
             ("lowlift_drawn", self.plan.drawn(rows, slots, self.dialect, key, names)),

@@ -5,7 +5,7 @@ the same. The look-up tables are three lists of values: the symbols (their numbe
 slots that a uniform number chooses from, and the outputs (what is published).
 """
 
-from collections.abc import Iterable, Sequence
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from lowlift._exports.dialects import StatementDialect, written_day
 from lowlift._exports.kinds import fault_of, kinds_read, type_names
+from lowlift._exports.slots import listed_slots, values_of
 from lowlift.encodings import Encoded
 from lowlift.tables.columns import Column
 from lowlift.tables.dialects import Expression, number
@@ -36,6 +37,7 @@ _MISSING = (
     "every value must be present; a row lacks one, and missing values were errors at design. "
     "Remove such rows."
 )
+_NUMBERS = re.compile(r"^ +(?=\((?:\d+, )+\d+\),?$)", re.MULTILINE)
 _Query = TypeVar("_Query", bound=Expression)
 
 
@@ -94,9 +96,10 @@ class Statement:
     def write(self, query: Expression) -> str:
         """Return a query as the warehouse reads it.
 
-        Every name is in quotes: some warehouses read others in upper case.
+        Every name is in quotes: some warehouses read others in upper case. Rows of numbers are not
+        indented: there may be thousands.
         """
-        return self.dialect.sql(query, pretty=True, identify=True)
+        return _NUMBERS.sub("", self.dialect.sql(query, pretty=True, identify=True))
 
     def with_tables(self, query: exp.Select) -> exp.Select:
         """Return a query that can read the parts."""
@@ -331,8 +334,8 @@ class Statement:
     def _slots(self) -> exp.Select:
         """Return the table of slots with the symbol of each."""
         symbols, columns, _ = self._lookup
-        rows = zip(symbols.tolist(), *(part.tolist() for part in columns.values()), strict=True)
-        return values_of(["x", *columns], rows)
+        listed = {name: part.tolist() for name, part in columns.items()}
+        return listed_slots("x", {"x": symbols.tolist()} | listed)
 
     def output_tables(self) -> list[tuple[str, Expression]]:
         """Return the table of the outputs by its name."""
@@ -385,9 +388,3 @@ def marked(text: Expression) -> Expression:
         expression=exp.Literal.string("]"),
     )
     return exp.Coalesce(this=joined, expressions=[exp.Literal.string(NULL)])
-
-
-def values_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> exp.Select:
-    """Return a list of values as a table."""
-    listed = exp.values([tuple(row) for row in rows], alias="listed", columns=names)
-    return exp.select(*map(named, names)).from_(listed)
