@@ -6,6 +6,7 @@ and the audit disagree on one has failed.
 """
 
 import functools
+import gc
 import os
 import signal
 import sys
@@ -91,6 +92,21 @@ def pytest_collection_modifyitems(items):
         return place, -seconds, is_short
 
     items.sort(key=order)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    """Keep the collector from going through modules and thousands of tests again and again.
+
+    They live as long as the session. What tests leave behind is collected as before.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure(config):
+    """Let the interpreter's end find what was kept; DuckDB would report it as leaked."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -45,10 +45,10 @@ def is_allowed(criterion: Criterion, beliefs: Floats, p_s: Floats) -> npt.NDArra
 def without_idle(corners: Sequence[Point], tolerance: float = 0.04) -> list[Point]:
     """Return a polygon without the corners that its straight sides do not need."""
     kept = [corners[0]]
-    start = 0
+    start, places = 0, np.array(corners)  # once: a side may pass a thousand corners
     for end in range(2, len(corners) + 1):
-        a, b = np.array(corners[start]), np.array(corners[end % len(corners)])
-        between = np.array(corners[start + 1 : end]) - a
+        a, b = places[start], places[end % len(corners)]
+        between = places[start + 1 : end] - a
         along = (b - a) / (np.hypot(*(b - a)) or 1)
         if np.abs(between[:, 0] * along[1] - between[:, 1] * along[0]).max() > tolerance:
             start = end - 1

@@ -6,6 +6,7 @@ It sends progress and one outcome; it ends when asked to, and when whoever start
 
 import asyncio
 import contextlib
+import gc
 import multiprocessing
 import os
 import secrets
@@ -197,6 +198,8 @@ def _work(
     function: Callable[..., Any], arguments: tuple[Any, ...], folder: str, pipe: Connection
 ) -> None:
     """Run the function of a job in its process and send the outcome."""
+    # Collecting what was loaded before the fork would find nothing, and copy all its pages.
+    gc.freeze()
     tempfile.tempdir = folder
     os.umask(0o077)
     os.nice(5)  # pages come first

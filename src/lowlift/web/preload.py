@@ -14,12 +14,20 @@ from lowlift import workflow
 # Where compiled code is kept is decided on import: before a job has temporary files of its own.
 from lowlift._kernels import branch_and_bound, lp, merging, partitions, pricing  # noqa: F401 (for forks)
 from lowlift._kernels.compilation import prepare
+from lowlift._solver import column_generation  # noqa: F401 (for forks)
 from lowlift.criteria import ALIP
 from lowlift.datasets import titanic
 from lowlift.errors import LowliftError
 from lowlift.report import page
-from lowlift.tables import Column, Origin
+from lowlift.tables import Column, Origin, application, limits, profiling  # noqa: F401 (for forks)
+from lowlift.tables.dialects import DUCKDB, number
+
+# DuckDB and SQLGlot take a job seven times as long to load as to open a table.
+from lowlift.tables.engines import duckdb  # noqa: F401 (for forks)
+from lowlift.tables.targets import files  # noqa: F401 (for forks)
 from lowlift.web.work import KERNELS
+
+DUCKDB.sql(number(1))  # SQLGlot loads a dialect when it is first written
 
 
 def _load() -> None:
