@@ -36,6 +36,7 @@ def read(path):  # a JSON file; not one with a name twice in an object, NaN or i
     return json.loads(json.dumps(json.loads(Path(path).read_text("utf-8"), **by), allow_nan=False))
 
 
+@functools.lru_cache(maxsize=2**12)
 def power_end(x, a, bits, up, most=math.inf):  # x**a in 2**-bits, rounded; less above `most`
     for _ in range(a.denominator.bit_length() - 1):
         x = math.isqrt(x << bits) + up
