@@ -1,4 +1,4 @@
-"""Prove a certificate's least mean distance anew, by an LP dual. Beside check.py, which asks it."""
+"""Prove a certificate's bound on utility anew, by an LP dual. Beside check.py, which asks it."""
 
 import math
 from fractions import Fraction
@@ -114,7 +114,7 @@ def half_spaces(release, points):
     return rows + [broken([*map(Fraction, lifts)])[0] for lifts in points]
 
 
-def check(release, distances):
+def check_distances(release, distances):
     """Return what is proven in words, if it is."""
     proof, n = release.saved["certificate"], len(release.prior)
     keeps_law, spaces = proof["keeps_law"] is True, half_spaces(release, proof["tangents"])
@@ -137,3 +137,56 @@ def check(release, distances):
     require(Fraction(proof["lower_bound"]) * release.total <= max(bound, 0), "it is not proven")
     kept = " that keeps P(x)" * keeps_law
     return f"no channel in the bound{kept} has a mean distance below {proof['lower_bound']:.6g}"
+
+
+def series(v):  # the logarithm of 1/2 to 2, in parts of 2**-128: 2 (z + z**3 / 3 + ...)
+    term = total = math.floor((v - 1) / (v + 1) * 2**128)
+    square = term * term >> 128
+    for odd in range(3, 85, 2):
+        term = term * square >> 128
+        total += term // odd
+    return 2 * total
+
+
+def log(v):  # the same of a fraction; wrong by less than 2**-100
+    k = v.numerator.bit_length() - v.denominator.bit_length()
+    return series(Fraction(v) / Fraction(2) ** k) + k * series(Fraction(2))
+
+
+def entropy(shares):  # in parts of 2**-128
+    return -sum(v * log(v) for v in shares if v)
+
+
+def check_information(release):
+    """Return what is proven in words, if it is, of a release for two values of S.
+
+    For any numbers pi and allowed P(x|y), I(X;Y) <= H(X) - pi . P_X - min (H(v) - pi . v). That is
+    the dual of a linear program over the corners v of what is allowed, as entropy is concave: with
+    two values of S, a symbol whose lift is allowed, or two with a lift on an end of the bound.
+    """
+    proof, prior, total = release.saved["certificate"], release.prior, release.total
+    said = f"no mechanism in the bound keeps more of X than {proof['upper_bound']:.6g} (NMI)"
+    limit, pi = Fraction(proof["upper_bound"]), [*map(Fraction, proof["duals"])]
+    if limit >= 1:
+        return said  # all of X is 1
+    shares = [Fraction(size) / total for size in release.sizes]
+    known = {}  # of symbols with one lift, the one with the largest pi has the least value
+    for mass, size, p in zip(release.joint[0], release.sizes, pi, strict=True):
+        lift = Fraction(mass) / size / prior[0]
+        known[lift] = max(p, known.get(lift, p))
+    low, high = Fraction(0), 1 / prior[0]
+    for a, b, c in half_spaces(release, proof["tangents"]):  # a l + b (1 - p l) / (1 - p) + c <= 0
+        slope, end = a - b * prior[0] / prior[1], -c - b / prior[1]
+        low, high = (low, min(high, end / slope)) if slope > 0 else (low, high)
+        low = max(low, end / slope) if slope < 0 else low
+    require(len(known) <= 1000, "too many pairs of symbols", ValueError)
+    least = min((-p * 2**128 for v, p in known.items() if low <= v <= high), default=math.inf)
+    for end in (low, high):
+        over = [(v, p) for v, p in known.items() if v > end]
+        for v, p in known.items():
+            for u, q in over if v < end else ():
+                w = (end - v) / (u - v)
+                least = min(least, entropy((w, 1 - w)) - ((1 - w) * p + w * q) * 2**128)
+    rest = entropy(shares) * (1 - limit) - sum(s * p for s, p in zip(shares, pi)) * 2**128
+    require(least - rest >= 2**30, "it is not proven")
+    return said
