@@ -557,6 +557,23 @@ def test_groups_for_one_number_ask_for_groups_of_the_others(visit):
     answer(page)
 
 
+def test_one_click_groups_the_other_numbers_too_or_goes_back_to_automatic_groups(visit):
+    lines = [f"{line},{k % 97 / 7:.3f},{k % 3}" for k, line in enumerate(clinic().splitlines()[1:])]
+    page = opened(visit, "more.csv", "\n".join(["zip,age,disease,weight,parity", *lines]) + "\n")
+    choose(page, "disease", "Protect")
+    answer(page)
+    group(page, "age").fill("30, 60")
+    answer(page, "waiting").get_by_role("link", name="Group weight too").click()
+    answer(page)
+    expect(page.get_by_label("A new group of age starts at")).to_have_value("30, 60")
+    field = page.get_by_label("A new group of weight starts at")
+    expect(field).to_have_value("width:2")
+    field.fill("")
+    answer(page, "waiting").get_by_role("link", name="Back to automatic groups").click()
+    answer(page)
+    expect(page).not_to_have_url(re.compile("bin%3A"))
+
+
 # Bad tables --------------------------------------------------------------------------------------
 
 

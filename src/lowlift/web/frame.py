@@ -10,6 +10,8 @@ from fastapi import Depends, Request
 from lowlift._wording import counted
 from lowlift.tables.classes import MOST_CLASSES
 from lowlift.tables.columns import NUMERIC
+from lowlift.web.cards import Way
+from lowlift.web.grouping import mending
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
@@ -31,6 +33,8 @@ class Place:
     faults: Mapping[str, str] = field(default_factory=dict, compare=False)
     #: What was written into wrong fields, which the setting has not.
     written: Mapping[str, str] = field(default_factory=dict, compare=False)
+    #: What corrects them by one click.
+    ways: tuple[Way, ...] = field(default=(), compare=False)
 
     @property
     def query(self) -> str:
@@ -63,9 +67,9 @@ class Place:
         """Return the place in a table that was looked at: columns named, bins checked by kind."""
         setting = self.setting.on(overview)
         faults = {**setting.wrong_bins(overview.kinds), **self.faults}
-        return replace(
-            self, setting=setting, faults={**_wrong_sensitive(setting, overview), **faults}
-        )
+        faults = {**_wrong_sensitive(setting, overview), **faults}
+        known = replace(self, setting=setting, faults=faults)
+        return replace(known, ways=mending(known, overview))
 
     @property
     def comparison(self) -> str:
