@@ -634,6 +634,16 @@ def test_everybody_is_the_public_however_it_is_written(seen, teller, ledger):
     ready(page).click()
     expect(page.get_by_role("heading", name="clinic-safe.csv, for everybody")).to_be_visible()
     assert [entry.recipient for entry in read_ledger(ledger)] == ["everybody"]
+    # Whoever else asks has it already: no other draw is offered, and another one leads back to it.
+    expect(page.get_by_text("Everybody has this table")).to_be_visible()
+    expect(page.get_by_role("link", name="Publish for someone else")).to_have_count(0)
+    where = page.url
+    seen.go(f"/publish?table={given(teller)}&s=disease&x=zip&limit=1.2&to=the+press")
+    ledgers = ask(page, "ledger")
+    expect(ledgers).to_contain_text("What was published to everybody, the press has too.")
+    expect(ledgers.get_by_role("link", name="Write it for someone else")).to_have_count(0)
+    ledgers.get_by_role("link", name="Hand out the table that they have").click()
+    expect(page).to_have_url(where)
 
 
 def test_what_breaks_the_limit_together_is_refused_before_the_draw(seen, teller, ledger):

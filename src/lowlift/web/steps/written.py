@@ -7,6 +7,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 
+from lowlift._ledger import EVERYBODY
 from lowlift._wording import counted, joined
 from lowlift.report.limits import is_merged
 from lowlift.web import work
@@ -58,6 +59,7 @@ def _written(request: Request, session: Session, job: Job, place: Place) -> str:
         people=counted(made.receipt.rows_out, "person", "people"),
         is_merged=is_merged(made.design.encoded),
         is_withheld=codebook == "withheld",
+        is_public=found.to == EVERYBODY,
         address=f"{str(request.base_url).rstrip('/')}/published/{job.id}",
     )
 
