@@ -35,6 +35,8 @@ class Place:
     written: Mapping[str, str] = field(default_factory=dict, compare=False)
     #: What corrects them by one click.
     ways: tuple[Way, ...] = field(default=(), compare=False)
+    #: The columns beside the protected ones, where all of them were left out as identifiers.
+    identifiers: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def query(self) -> str:
@@ -69,7 +71,10 @@ class Place:
         faults = {**setting.wrong_bins(overview.kinds), **self.faults}
         faults = {**_wrong_sensitive(setting, overview), **faults}
         known = replace(self, setting=setting, faults=faults)
-        return replace(known, ways=mending(known, overview))
+        rest = [each for each in overview.columns if each.name not in setting.sensitive]
+        is_left_out = setting.is_empty and all(each.is_withheld for each in rest)
+        names = tuple(each.name for each in rest) if is_left_out else ()
+        return replace(known, ways=mending(known, overview), identifiers=names)
 
     @property
     def comparison(self) -> str:

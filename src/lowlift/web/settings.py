@@ -191,12 +191,15 @@ class Setting:
     def on(self, overview: Overview) -> "Setting":
         """Return the setting for a table that was looked at.
 
-        If no column to publish was named, those that are publishable are, but S.
+        If no column to publish was named, those that are publishable are, but S; where that leaves
+        none, all are left out.
         """
-        released = self.released
+        released, is_empty = self.released, self.is_empty
         if not released and not self.is_empty:
             released = tuple(n for n in overview.publishable if n not in self.sensitive)
-        return replace(self, released=released, single=tuple(overview.single.items()))
+        is_empty = is_empty or (bool(self.sensitive) and not released)
+        single = tuple(overview.single.items())
+        return replace(self, released=released, is_empty=is_empty, single=single)
 
     @property
     def columns(self) -> "Setting":
