@@ -294,7 +294,12 @@ def test_the_command_repeats_it(client, tmp_path, query):
     written = {path.name for path in tmp_path.iterdir()} - {"clinic.csv"}
     assert written >= {*handed.namelist(), *kept.namelist()}
     is_merged = query.endswith(MERGED)
-    assert ("Nothing is drawn" in page, "It draws anew" in page) == (is_merged, not is_merged)
+    before, _, after = page.partition('<div class="copy"><code><span>lowlift</span>')
+    assert after, "what the command is for stands above it"
+    assert "The command is for another table with the same columns" in before
+    words = "On this table nothing is drawn", "On this table it draws a second release"
+    assert tuple(word in before for word in words) == (is_merged, not is_merged)
+    assert ("The table to hand out again is the one above" in before) == (not is_merged)
     if is_merged:
         tables = (
             (tmp_path / "clinic-safe.csv").read_text(),
