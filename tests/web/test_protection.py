@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from lowlift.report.outcome import TITLES
 from web.browsing import PATIENCE, Visit, advanced, answer, limit, ready
-from web.serving import MARKERS, until, upload, wide
+from web.serving import MARKERS, clinic, settled, until, upload, wide
 
 PHONE = {"width": 390, "height": 844}
 #: Two sensitive columns of which one breaks an averaged bound that both together keep.
@@ -646,3 +646,14 @@ def test_looser_limits_keep_no_less(visit, zips):
         float(text.strip("<>%")) for text in chart(visit.page).locator(".val").all_text_contents()
     ]
     assert kept == sorted(kept)
+
+
+def test_beside_the_values_that_stay_is_what_chance_alone_keeps(client):
+    address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+    page = settled(client, f"{address}&s=disease&x=zip&x=age&limit=3")
+    fact = r"(\d+)%</b><span aria-hidden=\"true\">of values as they are; by chance alone (\d+)%<"
+    kept, chance = map(int, re.search(fact, page).groups())
+    assert kept > chance
+    symbols = settled(client, f"{address}&s=disease&x=zip&limit=3")
+    assert "of rows as they are" in symbols
+    assert "by chance alone" not in symbols
