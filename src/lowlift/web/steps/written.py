@@ -1,6 +1,7 @@
 """What was published: its page, and its files as downloads."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,7 +15,7 @@ from lowlift.web import work
 from lowlift.web.answers import PATIENCE
 from lowlift.web.answers import working as following
 from lowlift.web.archives import HANDED_OUT, KEPT, about_files, zipped
-from lowlift.web.frame import Place, page
+from lowlift.web.frame import WRITTEN, Place, page, steps
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
@@ -31,13 +32,16 @@ async def published(request: Request, identity: str, session: InSession) -> Resp
     is_part = request.headers.get("hx-request") == "true"
     place = Place("publish", session.setting_of(job))
     if not await job.wait(PATIENCE):
+        place = replace(place, publication="being written")
         part = following(session, job, "Writing the safe table", f"/published/{identity}")
     elif job.state != "done" or not isinstance(job.result, work.Published):
         part = show("publish/nothing.html", message=job.error, place=place)
     else:
+        place = replace(place, publication=WRITTEN)
         part = _written(request, session, job, place)
     if is_part:
-        return HTMLResponse(part)
+        around = {"session": session, "steps": steps(session, place), "place": place}
+        return HTMLResponse(part + show("steps.html", is_swapped=True, **around))
     return HTMLResponse(page("publish/written.html", session, place, part=part))
 
 
