@@ -547,6 +547,28 @@ def test_fifteen_columns_say_what_is_done_then_answer_and_show_rows(survey):
     expect(second).to_be_visible(timeout=2 * PATIENCE)
 
 
+def test_rows_stand_side_by_side_as_long_as_both_sides_fit(visit, phone, client):
+    names = [f"q{k}" for k in range(1, 7)] + [f"long question {k}" for k in range(7, 11)]
+    lines = [",".join(["s", *names])]
+    lines += [",".join(["ab"[k % 2], *(str(k // j % 3) for j in range(1, 11))]) for k in range(500)]
+    address = upload(client, "items.csv", "\n".join(lines).encode()).headers["location"]
+    address = address.replace("columns", "protection") + "&s=s&limit=3&cells=auto"
+    six, ten = ("".join(f"&x={name}" for name in names[:k]) for k in (6, 10))
+    page = visit.page
+    table, pane = page.locator("#rows-part table"), page.locator("#rows-part .pane")
+    visit.go(address + six)
+    expect(table).to_have_class("both close")
+    assert pane.evaluate("part => part.scrollWidth <= part.clientWidth")
+    expect(table.locator("td.a")).to_have_count(6 * 8)
+    for width, name in ((PHONE["width"], "both stacked"), (1280, "both close")):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(table).to_have_class(name)
+    visit.go(address + ten)
+    expect(table).to_have_class("both stacked")
+    phone.go(address + six)  # on which one side is shown
+    expect(phone.page.locator("#rows-part table")).to_have_class("both stacked")
+
+
 def test_many_weights_are_folded_and_filtered(survey):
     visit, address = survey
     page = visit.page
