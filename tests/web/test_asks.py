@@ -88,7 +88,8 @@ def test_a_looser_limit_is_offered_where_one_helps(made):
 
 def test_it_is_said_why_tables_go_beyond_the_limit_together(made):
     facts = {"most": "3", "least": "0", "holds": False}
-    one = asked(made, **facts)["ledger"]
+    own = entry(recipient="them")
+    one = asked(made, entries=[own], **facts)["ledger"]
     assert one.title == "With what them already has, this goes beyond your limit"
     assert one.text == (
         "Each table was drawn by chance on its own. Whoever compares both learns more than either "
@@ -99,10 +100,29 @@ def test_it_is_said_why_tables_go_beyond_the_limit_together(made):
         "Write it for someone else",
     ]
     assert one.command_for == "If the earlier table was never handed out, withdraw it:"
-    entries = [entry(), entry()]
+    entries = [entry(recipient="them"), entry(recipient="them")]
     several = asked(made, entries=entries, **facts)["ledger"]
     assert "Whoever compares all of them learns more than each allows." in several.text
     assert several.command.splitlines() == [f"lowlift ledger withdraw {one.id}" for one in entries]
+
+
+def test_what_everybody_has_another_recipient_has_too(made):
+    facts = {"most": "3", "least": "0", "holds": False}
+    for entries in ([ENTRY], [entry(recipient="them"), ENTRY]):
+        found = asked(made, entries=entries, **facts)["ledger"]
+        assert found.text.startswith("What was published to everybody, them has too. Each table")
+        assert [way.words for way in found.ways] == ["Try merged values only"]
+    kept = asked(made, most="1.1", least="0.9", holds=True)["ledger"]
+    assert kept.text.startswith("What was published to everybody, them has too. Together")
+
+
+def test_the_way_to_the_table_that_they_have_is_the_newest_that_is_here(made):
+    consulted = Consulted(True, (Earlier(ENTRY, "1.3", True),), "3", "0", False)
+    found = Prepared(consulted, 0, (), 0.01)
+    for written, address in (({"ef" * 32: "/published/k"}, "/published/k"), ({"ab": "/k"}, "")):
+        (ask,) = asks_of(made, found, Wishes("them"), PLACE, (), written)
+        here = [way.address for way in ask.ways if "table that they have" in way.words]
+        assert here == [address] * bool(address)
 
 
 def test_an_empty_ledger_and_one_that_is_off_are_told_apart(made):

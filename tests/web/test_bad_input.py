@@ -385,3 +385,14 @@ def test_a_rounding_that_is_none_is_refused(client, clinic_key, round_to):
     page = answer.text if answer.status_code != 303 else settled(client, answer.headers["location"])
     assert problem_of(page)
     assert "Traceback" not in page
+
+
+def test_where_all_other_columns_identify_people_it_is_said_what_to_do(client):
+    names = (f"N{k} Ada,m{k}@example.org,{9000 + k},{'abc'[k % 3]}" for k in range(60))
+    table = "\n".join(["name,email,id,disease", *names]) + "\n"
+    address = upload(client, "names.csv", table.encode()).headers["location"]
+    for step in ("columns", "protection"):
+        page = settled(client, f"{address.replace('columns', step)}&s=disease")
+        assert "Released columns" not in page
+        assert "No column is left to publish. All columns but disease were left out" in page
+        assert "name, email, id. Use a table with other columns too" in page

@@ -510,7 +510,8 @@ def test_an_error_is_at_its_field_and_the_answer_waits(visit):
     answer(page)
     field = group(page, "age")
     hint = page.locator("#setting .hint:visible")
-    expect(hint).to_contain_text("Drag a handle", use_inner_text=True)
+    no_handles = re.compile(r"^Choose a suggestion or type numbers\. Automatic:")
+    expect(hint).to_have_text(no_handles, use_inner_text=True)
     field.fill("60, 30")
     said = "ach group must start above the one before; 30 comes after 60."
     expect(page.locator('[data-error="bin:age"]')).to_contain_text(f"E{said}")
@@ -555,6 +556,23 @@ def test_groups_for_one_number_ask_for_groups_of_the_others(visit):
     choose(page, "weight", "Leave out")
     expect(said).to_be_empty()
     answer(page)
+
+
+def test_one_click_groups_the_other_numbers_too_or_goes_back_to_automatic_groups(visit):
+    lines = [f"{line},{k % 97 / 7:.3f},{k % 3}" for k, line in enumerate(clinic().splitlines()[1:])]
+    page = opened(visit, "more.csv", "\n".join(["zip,age,disease,weight,parity", *lines]) + "\n")
+    choose(page, "disease", "Protect")
+    answer(page)
+    group(page, "age").fill("30, 60")
+    answer(page, "waiting").get_by_role("link", name="Group weight too").click()
+    answer(page)
+    expect(page.get_by_label("A new group of age starts at")).to_have_value("30, 60")
+    field = page.get_by_label("A new group of weight starts at")
+    expect(field).to_have_value("width:2")
+    field.fill("")
+    answer(page, "waiting").get_by_role("link", name="Back to automatic groups").click()
+    answer(page)
+    expect(page).not_to_have_url(re.compile("bin%3A"))
 
 
 # Bad tables --------------------------------------------------------------------------------------

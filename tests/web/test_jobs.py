@@ -247,6 +247,9 @@ def test_tables_are_read_while_the_solvers_compile(chromium, tmp_path):
             address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
             columns = settled(client, address)
             assert "zip" in columns
+            rows = f"{address}&s=disease&x=zip&x=age"  # which need no solver that is compiled
+            assert 'data-events="/compiling"' not in client.get(rows).text
+            assert re.search(r'data-state="(useful|empty|tells)"', settled(client, rows))
             chosen = f"{address}&s=disease&x=zip&mechanism=random-response"
             page = until_page(client, chosen, 'data-events="/compiling"')
             assert "Cancel</button>" not in page

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from lowlift.report.outcome import TITLES
 from web.browsing import PATIENCE, Visit, advanced, answer, limit, ready
-from web.serving import MARKERS, until, upload, wide
+from web.serving import MARKERS, clinic, settled, until, upload, wide
 
 PHONE = {"width": 390, "height": 844}
 #: Two sensitive columns of which one breaks an averaged bound that both together keep.
@@ -547,6 +547,28 @@ def test_fifteen_columns_say_what_is_done_then_answer_and_show_rows(survey):
     expect(second).to_be_visible(timeout=2 * PATIENCE)
 
 
+def test_rows_stand_side_by_side_as_long_as_both_sides_fit(visit, phone, client):
+    names = [f"q{k}" for k in range(1, 7)] + [f"long question {k}" for k in range(7, 11)]
+    lines = [",".join(["s", *names])]
+    lines += [",".join(["ab"[k % 2], *(str(k // j % 3) for j in range(1, 11))]) for k in range(500)]
+    address = upload(client, "items.csv", "\n".join(lines).encode()).headers["location"]
+    address = address.replace("columns", "protection") + "&s=s&limit=3&cells=auto"
+    six, ten = ("".join(f"&x={name}" for name in names[:k]) for k in (6, 10))
+    page = visit.page
+    table, pane = page.locator("#rows-part table"), page.locator("#rows-part .pane")
+    visit.go(address + six)
+    expect(table).to_have_class("both close")
+    assert pane.evaluate("part => part.scrollWidth <= part.clientWidth")
+    expect(table.locator("td.a")).to_have_count(6 * 8)
+    for width, name in ((PHONE["width"], "both stacked"), (1280, "both close")):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(table).to_have_class(name)
+    visit.go(address + ten)
+    expect(table).to_have_class("both stacked")
+    phone.go(address + six)  # on which one side is shown
+    expect(phone.page.locator("#rows-part table")).to_have_class("both stacked")
+
+
 def test_many_weights_are_folded_and_filtered(survey):
     visit, address = survey
     page = visit.page
@@ -646,3 +668,14 @@ def test_looser_limits_keep_no_less(visit, zips):
         float(text.strip("<>%")) for text in chart(visit.page).locator(".val").all_text_contents()
     ]
     assert kept == sorted(kept)
+
+
+def test_beside_the_values_that_stay_is_what_chance_alone_keeps(client):
+    address = upload(client, "clinic.csv", clinic().encode()).headers["location"]
+    page = settled(client, f"{address}&s=disease&x=zip&x=age&limit=3")
+    fact = r"(\d+)%</b><span aria-hidden=\"true\">of values as they are; by chance alone (\d+)%<"
+    kept, chance = map(int, re.search(fact, page).groups())
+    assert kept > chance
+    symbols = settled(client, f"{address}&s=disease&x=zip&limit=3")
+    assert "of rows as they are" in symbols
+    assert "by chance alone" not in symbols

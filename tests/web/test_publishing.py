@@ -123,7 +123,8 @@ def test_a_codebook_that_is_kept_back_is_among_the_files_to_keep(client):
     assert handed == "titanic-safe.csv and titanic-safe.public.html."
     assert "The codebook was kept back." in report
     assert "reveal" not in report
-    command = html.unescape(re.search(r"Do the same(.*?)</section>", page, re.DOTALL)[1])
+    part = re.search(r"The same for another table(.*?)</section>", page, re.DOTALL)
+    command = html.unescape(part[1])
     assert "--report-public" not in command  # its codebook's numbers would be in it
     assert "keep that back" in command
     assert "% to " not in client.get(f"/download/{identity}/public-report").text
@@ -294,7 +295,12 @@ def test_the_command_repeats_it(client, tmp_path, query):
     written = {path.name for path in tmp_path.iterdir()} - {"clinic.csv"}
     assert written >= {*handed.namelist(), *kept.namelist()}
     is_merged = query.endswith(MERGED)
-    assert ("Nothing is drawn" in page, "It draws anew" in page) == (is_merged, not is_merged)
+    before, _, after = page.partition('<div class="copy"><code><span>lowlift</span>')
+    assert after, "what the command is for stands above it"
+    assert "The command is for another table with the same columns" in before
+    words = "On this table nothing is drawn", "On this table it draws a second release"
+    assert tuple(word in before for word in words) == (is_merged, not is_merged)
+    assert ("The table to hand out again is the one above" in before) == (not is_merged)
     if is_merged:
         tables = (
             (tmp_path / "clinic-safe.csv").read_text(),
@@ -634,6 +640,16 @@ def test_everybody_is_the_public_however_it_is_written(seen, teller, ledger):
     ready(page).click()
     expect(page.get_by_role("heading", name="clinic-safe.csv, for everybody")).to_be_visible()
     assert [entry.recipient for entry in read_ledger(ledger)] == ["everybody"]
+    # Whoever else asks has it already: no other draw is offered, and another one leads back to it.
+    expect(page.get_by_text("Everybody has this table")).to_be_visible()
+    expect(page.get_by_role("link", name="Publish for someone else")).to_have_count(0)
+    where = page.url
+    seen.go(f"/publish?table={given(teller)}&s=disease&x=zip&limit=1.2&to=the+press")
+    ledgers = ask(page, "ledger")
+    expect(ledgers).to_contain_text("What was published to everybody, the press has too.")
+    expect(ledgers.get_by_role("link", name="Write it for someone else")).to_have_count(0)
+    ledgers.get_by_role("link", name="Hand out the table that they have").click()
+    expect(page).to_have_url(where)
 
 
 def test_what_breaks_the_limit_together_is_refused_before_the_draw(seen, teller, ledger):

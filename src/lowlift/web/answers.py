@@ -18,6 +18,7 @@ from lowlift.web.trade import ways
 from lowlift.web.words import NAMES, TELLS, message_of, on_page
 from lowlift.workflow.cells import STAGES
 from lowlift.workflow.overview import Overview
+from lowlift.workflow.rows import Method, is_of_rows
 from lowlift.workflow.stops import Stop
 
 #: Seconds that a part waits for an answer before it shows the work instead; and that a page does.
@@ -56,6 +57,9 @@ async def answered(session: Session, setting: Setting, patience: float = PATIENC
     setting = setting.on(looked.result)
     asked, bound = setting.asked(), setting.bound()
     compiling = session.compiling
+    method = Method(setting.mechanism, setting.encoding or None)
+    if is_of_rows(looked.result.kinds, asked, bound, method):
+        compiling = None  # these need no kernel
     if compiling is not None and not await compiling.wait(patience):
         return compiling
     counts = session.joints.get((setting.counted, table.version))

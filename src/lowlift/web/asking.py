@@ -2,8 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from urllib.parse import urlencode
 
 from lowlift._exposure import FEW
@@ -32,14 +33,20 @@ _IDENTIFIES = re.compile(r"'(.+)' is nearly unique")
 
 
 def asks_of(
-    made: Design, found: Prepared, wishes: Wishes, place: Place, drawn: Sequence[str | None]
+    made: Design,
+    found: Prepared,
+    wishes: Wishes,
+    place: Place,
+    drawn: Sequence[str | None],
+    written: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Ask, ...]:
     """Return what is to be settled before this design is drawn.
 
     `drawn` are the digests of what was drawn here from the same table, None where it is not there.
+    `written` are the addresses of the publications that are still here, by digest.
     """
     is_rows = made.encoded.name in OF_CELLS
-    asks = of_ledger(found.consulted, wishes, place, is_rows=is_rows)
+    asks = of_ledger(found.consulted, wishes, place, is_rows=is_rows, written=written)
     asks += _of_table(drawn, found.consulted)
     asks += _of_kept(found, wishes, place)
     asks += [_caution(number, text, place, wishes) for number, text in enumerate(made.warnings)]

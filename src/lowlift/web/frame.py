@@ -10,14 +10,16 @@ from fastapi import Depends, Request
 from lowlift._wording import counted
 from lowlift.tables.classes import MOST_CLASSES
 from lowlift.tables.columns import NUMERIC
+from lowlift.web.cards import Way
+from lowlift.web.grouping import mending
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
 from lowlift.web.settings import MOST_PINNED, Setting, pinned_of
 from lowlift.workflow.overview import Overview
 
 STEPS = ("table", "columns", "protection", "publish")
-#: What the last step says when this very setting was published here.
-_WRITTEN = "written"
+#: What the last step says on the page of a publication, once it is written.
+WRITTEN = "written"
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,12 @@ class Place:
     faults: Mapping[str, str] = field(default_factory=dict, compare=False)
     #: What was written into wrong fields, which the setting has not.
     written: Mapping[str, str] = field(default_factory=dict, compare=False)
+    #: What corrects them by one click.
+    ways: tuple[Way, ...] = field(default=(), compare=False)
+    #: The columns beside the protected ones, where all of them were left out as identifiers.
+    identifiers: tuple[str, ...] = field(default=(), compare=False)
+    #: How far the publication is whose page this is.
+    publication: str = field(default="", compare=False)
 
     @property
     def query(self) -> str:
@@ -63,9 +71,12 @@ class Place:
         """Return the place in a table that was looked at: columns named, bins checked by kind."""
         setting = self.setting.on(overview)
         faults = {**setting.wrong_bins(overview.kinds), **self.faults}
-        return replace(
-            self, setting=setting, faults={**_wrong_sensitive(setting, overview), **faults}
-        )
+        faults = {**_wrong_sensitive(setting, overview), **faults}
+        known = replace(self, setting=setting, faults=faults)
+        rest = [each for each in overview.columns if each.name not in setting.sensitive]
+        is_left_out = setting.is_empty and all(each.is_withheld for each in rest)
+        names = tuple(each.name for each in rest) if is_left_out else ()
+        return replace(known, ways=mending(known, overview), identifiers=names)
 
     @property
     def comparison(self) -> str:
@@ -148,7 +159,7 @@ def steps(session: Session, place: Place) -> list[Step]:
         "columns": f"{n_s} protected, {n_x} to publish" if n_s else "choose what to protect",
         # A wrong number is not in the setting, which has another one for it.
         "protection": "a number must be corrected" if is_number_wrong else _limit(setting),
-        "publish": _written(session, setting) if can_publish else "",
+        "publish": _published(session, place) if can_publish else "",
     }
     may_go = {"table": True, "columns": table is not None, "publish": can_publish}
     here = STEPS.index(place.step)
@@ -158,7 +169,7 @@ def steps(session: Session, place: Place) -> list[Step]:
             name.capitalize(),
             said[name] if may_go.get(name, setting.is_chosen) else "",
             _address(place, name) if may_go.get(name, setting.is_chosen) else "",
-            number < here or (name == "publish" and said[name] == _WRITTEN),
+            number < here or (name == "publish" and said[name] == WRITTEN),
             number == here,
         )
         for number, name in enumerate(STEPS)
@@ -170,11 +181,10 @@ def _limit(setting: Setting) -> str:
     return setting.promise if setting.factor else "a limit set under Advanced"
 
 
-def _written(session: Session, setting: Setting) -> str:
-    """Return whether this very setting was published here, or another one of its table."""
-    if any(setting == other for other, _ in session.written):
-        return _WRITTEN
-    return "published before" if session.n_published(setting.table) else "not yet written"
+def _published(session: Session, place: Place) -> str:
+    """Return how far the publication of this page is; on other pages, whether there is one."""
+    is_published = session.n_published(place.setting.table) > 0
+    return place.publication or ("published before" if is_published else "not yet written")
 
 
 def _address(place: Place, name: str) -> str:

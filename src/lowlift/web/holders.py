@@ -1,6 +1,8 @@
 """What the ledger says of who gets a table, as cards: nothing, a sum that holds, or none."""
 
 import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from lowlift._ledger import EVERYBODY, Entry, folded
 from lowlift._wording import capital
@@ -15,11 +17,26 @@ from lowlift.workflow.consulting import Consulted
 MERGING = frozenset({"subset-merging", "optimal-merging", "watchdog"})
 
 
-def of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool) -> list[Ask]:
-    """Return what the ledger says of the recipient; also that it says nothing, or is off."""
+def of_ledger(
+    found: Consulted,
+    wishes: Wishes,
+    place: Place,
+    *,
+    is_rows: bool,
+    written: Mapping[str, str] = MappingProxyType({}),
+) -> list[Ask]:
+    """Return what the ledger says of the recipient; also that it says nothing, or is off.
+
+    `written` are the addresses of publications that are still here, by the digest of the table.
+    """
     if not found.earlier:
         return [_nothing(found, wishes)]
     title = f"{capital(_holder(wishes))} already has {_tables(len(found.earlier))} of these people"
+    entries = [each.entry for each in found.earlier]
+    is_public = any(each.holder == EVERYBODY for each in entries)
+    shared = ""
+    if is_public and wishes.to != EVERYBODY:
+        shared = f"What was published to everybody, {wishes.to} has too. "
     ask = Ask("ledger", title, earlier=found.earlier, together=(found.most, found.least))
     if found.holds:
         text = "Together they keep your limit: this is audited on the rows themselves."
@@ -28,7 +45,7 @@ def of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool) 
                 "Together they keep your limit, which bounds only how much more likely a value "
                 "becomes: they can still rule a value out."
             )
-        return [ask._replace(text=text, is_caution=found.least == "0")]
+        return [ask._replace(text=shared + text, is_caution=found.least == "0")]
     if found.holds is None:
         missing = [each for each in found.earlier if not each.is_there]
         text = f"They cannot be audited with this one: {found.reason}"
@@ -46,8 +63,7 @@ def of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool) 
         wait = Choice("wait", "Do not publish yet")
         choices = (wait, accept)
         wants = bool(missing)
-        return [ask._replace(text=text, choices=choices, wants_release=wants)]
-    entries = [each.entry for each in found.earlier]
+        return [ask._replace(text=shared + text, choices=choices, wants_release=wants)]
     who = "what was published before" if wishes.to == EVERYBODY else f"what {wishes.to} already has"
     ask = ask._replace(title=f"With {who}, this goes beyond your limit")
     text = _why_beyond(len(entries))
@@ -59,9 +75,13 @@ def of_ledger(found: Consulted, wishes: Wishes, place: Place, *, is_rows: bool) 
         its, them = ("table was", "it") if len(entries) == 1 else ("tables were", "them")
         command_for = f"If the earlier {its} never handed out, withdraw {them}:"
         command = "\n".join(f"lowlift ledger withdraw {each.id}" for each in entries)
-    ways = (*_others(wishes, place), *_looser(found, place))
+    ways = (
+        *_held(entries, written),
+        *_others(wishes, place, is_public=is_public),
+        *_looser(found, place),
+    )
     ask = ask._replace(command_for=command_for, command=command)
-    return [ask._replace(text=text, ways=ways, is_final=True)]
+    return [ask._replace(text=shared + text, ways=ways, is_final=True)]
 
 
 def _nothing(found: Consulted, wishes: Wishes) -> Ask:
@@ -80,12 +100,22 @@ def _nothing(found: Consulted, wishes: Wishes) -> Ask:
     return Ask("ledger", title, text, is_neutral=True)
 
 
-def _others(wishes: Wishes, place: Place) -> tuple[Way, ...]:
-    """Return what may keep the limit: true values only, and a reader who has nothing."""
+def _held(entries: Sequence[Entry], written: Mapping[str, str]) -> tuple[Way, ...]:
+    """Return the way to the newest table that they have, of those that are still here."""
+    here = [written[key] for each in entries if (key := each.output_sha256 or "") in written]
+    return tuple(Way("Hand out the table that they have", address) for address in here[-1:])
+
+
+def _others(wishes: Wishes, place: Place, *, is_public: bool) -> tuple[Way, ...]:
+    """Return what may keep the limit: true values only, and a reader who has nothing.
+
+    There is no such reader where a table `is_public`.
+    """
     merging = Way("Try merged values only", place.address("protection", mechanism="subset-merging"))
     someone = Way("Write it for someone else", f"{place.address('publish')}#to")
     is_merged = place.setting.mechanism in MERGING
-    return (*(() if is_merged else (merging,)), *(() if wishes.to == EVERYBODY else (someone,)))
+    is_for_all = is_public or wishes.to == EVERYBODY
+    return (*(() if is_merged else (merging,)), *(() if is_for_all else (someone,)))
 
 
 def _looser(found: Consulted, place: Place) -> tuple[Way, ...]:

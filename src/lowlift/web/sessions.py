@@ -179,9 +179,14 @@ class Session:
 
     def drawn(self, table: str) -> list[str | None]:
         """Return the digest of each table that was drawn from a table here; None until it is."""
-        found = self.publications.get(table, {}).values()
-        made = [job for job in found if job.state not in _NOTHING_MADE]
-        return [None if job.is_running else job.result.made.receipt.output_sha256 for job in made]
+        made = self.publications.get(table, {}).values()
+        return [_digest_of(job) for job in made if job.state not in _NOTHING_MADE]
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where each publication is shown, by the digest of what was drawn."""
+        every = ((_digest_of(job), job.id) for _, job in self.written)
+        return {digest: f"/published/{key}" for digest, key in every if digest is not None}
 
     @property
     def jobs(self) -> list[Job]:
@@ -224,6 +229,11 @@ class Session:
         for job in self.jobs:
             job.cancel()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _digest_of(job: Job) -> str | None:
+    found: str | None = None if job.is_running else job.result.made.receipt.output_sha256
+    return found
 
 
 def _sweep(jobs: Iterable[Job], grace: float) -> None:

@@ -127,23 +127,30 @@ class Setting:
 
     def _lonely_bins(self, kinds: Mapping[str, str]) -> dict[str, str]:
         """Return what is wrong when some numbers to publish have bins and others have none."""
+        plain = self.ungrouped(kinds)
+        if not plain:
+            return {}
         bins = dict(self.bins)
-        binned, single = [name for name in self.released if name in bins], dict(self.single)
-        plain = [
+        first = next(name for name in self.released if name in bins)
+        verb = "has" if len(plain) == 1 else "have"
+        rest = f" and {len(plain) - _MOST_NAMED} more" if len(plain) > _MOST_NAMED else ""
+        message = (
+            f"with groups for {first!r}, other numbers must have groups too: "
+            f"{', '.join(map(repr, plain[:_MOST_NAMED]))}{rest} {verb} none. "
+            "Group them, leave them out, or take automatic groups for all."
+        )
+        return {f"bin:{first}": message}
+
+    def ungrouped(self, kinds: Mapping[str, str]) -> list[str]:
+        """Return the numbers to publish that lack groups where another column has some."""
+        bins, single = dict(self.bins), dict(self.single)
+        if self.is_empty or not bins.keys() & set(self.released):
+            return []
+        return [
             name
             for name in self.released
             if name not in bins and name not in single and kinds.get(name) in _MUST_HAVE_BINS
         ]
-        if not binned or not plain or self.is_empty:
-            return {}
-        verb = "has" if len(plain) == 1 else "have"
-        rest = f" and {len(plain) - _MOST_NAMED} more" if len(plain) > _MOST_NAMED else ""
-        message = (
-            f"with groups for {binned[0]!r}, other numbers must have groups too: "
-            f"{', '.join(map(repr, plain[:_MOST_NAMED]))}{rest} {verb} none. "
-            "Group them, leave them out, or take automatic groups for all."
-        )
-        return {f"bin:{binned[0]}": message}
 
     @property
     def is_chosen(self) -> bool:
@@ -184,12 +191,15 @@ class Setting:
     def on(self, overview: Overview) -> "Setting":
         """Return the setting for a table that was looked at.
 
-        If no column to publish was named, those that are publishable are, but S.
+        If no column to publish was named, those that are publishable are, but S; where that leaves
+        none, all are left out.
         """
-        released = self.released
+        released, is_empty = self.released, self.is_empty
         if not released and not self.is_empty:
             released = tuple(n for n in overview.publishable if n not in self.sensitive)
-        return replace(self, released=released, single=tuple(overview.single.items()))
+        is_empty = is_empty or (bool(self.sensitive) and not released)
+        single = tuple(overview.single.items())
+        return replace(self, released=released, is_empty=is_empty, single=single)
 
     @property
     def columns(self) -> "Setting":

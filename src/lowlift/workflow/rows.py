@@ -120,7 +120,7 @@ def design_table(
         options.hold(table, (*asked.sensitive, *(asked.released or table.kinds)))
     rows = _asked_rows(table, asked, method, options.id)
     may_be_rows = _is_plain(asked, criterion, method) and not options.is_by_row
-    if rows is None and may_be_rows and (why := _reason(table, asked)):
+    if rows is None and may_be_rows and (why := _reason_of(table, asked)):
         rows = _Rows(replace(asked, cells="auto"), why)
     if rows is None:
         options.hold(table, (*asked.sensitive, *asked.released))
@@ -198,6 +198,18 @@ def needs_bins(table: Table, name: str) -> bool:
     return table.kinds[name] in _UNBINNED
 
 
+def is_of_rows(
+    kinds: Mapping[str, str], asked: Schema, criterion: Criterion, method: Method
+) -> bool:
+    """Tell whether rows of columns of these kinds are published, whatever they are counted to.
+
+    Such a design needs no compiled kernel. Where it returns False, rows may still be published:
+    of columns that turn out to have too many symbols.
+    """
+    is_plain = _is_plain(asked, criterion, method)
+    return asked.cells is not None or (is_plain and bool(_reason(kinds, asked.released)))
+
+
 def _is_plain(asked: Schema, criterion: Criterion, method: Method) -> bool:
     """Tell whether nothing was asked for that rows do not have."""
     is_default = method.mechanism == "auto" and not (method.encoding or asked.encoding)
@@ -206,18 +218,22 @@ def _is_plain(asked: Schema, criterion: Criterion, method: Method) -> bool:
     return is_default and not has_bins and getattr(criterion, "is_convex", True)
 
 
-def _reason(table: Table, asked: Schema) -> str:
-    """Return why rows are published, where nothing was asked for; empty for symbols."""
+def _reason_of(table: Table, asked: Schema) -> str:
     for name in asked.names:
         table.check_name(name)
-    kinds = [(name, table.kinds[name]) for name in asked.released]
-    unbinned = [(name, _UNBINNED[kind]) for name, kind in kinds if kind in _UNBINNED]
+    return _reason(table.kinds, asked.released)
+
+
+def _reason(kinds: Mapping[str, str], released: Sequence[str]) -> str:
+    """Return why rows are published, where nothing was asked for; empty for symbols."""
+    pairs = [(name, kinds.get(name)) for name in released]
+    unbinned = [(name, _UNBINNED[kind]) for name, kind in pairs if kind in _UNBINNED]
     if unbinned:
         name, kind = unbinned[0]
         more = f" and {counted(len(unbinned) - 1, 'other')} have" if unbinned[1:] else " has"
         return f"{name!r} (a {kind}){more} no bins"
-    many = len(asked.released) > _FEW_COLUMNS
-    return f"{len(asked.released)} columns have many combinations of values" if many else ""
+    many = len(released) > _FEW_COLUMNS
+    return f"{len(released)} columns have many combinations of values" if many else ""
 
 
 def _has_identifiers(table: Table, asked: Schema) -> bool:

@@ -231,6 +231,7 @@
       const shown = isFine ? edges.map((edge, k) => [edge, places[k], k]).filter(([, at]) => at >= 0 && at <= this.counts.length) : [];
       while (cuts.children.length > shown.length) cuts.lastElementChild.remove();
       while (cuts.children.length < shown.length) cuts.append(this.handle());
+      this.field.closest("[data-bins]").toggleAttribute("data-handles", shown.length > 0);
       let end = -Infinity, isLow = false;
       shown.forEach(([edge, at, k], number) => {
         const wide = Math.max(28, 9 * edge.length + 8), x = this.x(at);

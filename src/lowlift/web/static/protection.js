@@ -76,6 +76,22 @@
     });
   }
 
+  // Of more than four columns, rows before and after stand side by side where both fit. On a phone
+  // one side is shown.
+  const IS_PHONE = window.matchMedia("(max-width: 44rem)");
+  function placeRows() {
+    const pane = document.querySelector("#rows-part .pane:has(> template)");
+    if (!pane) return;
+    const now = pane.querySelector("table");
+    if (now.classList.contains("stacked")) pane.stacked = now;
+    if (!pane.stacked) return;
+    const beside = pane.querySelector("template").content.firstElementChild.cloneNode(true);
+    now.replaceWith(beside);
+    if (IS_PHONE.matches || pane.scrollWidth > pane.clientWidth) beside.replaceWith(pane.stacked);
+  }
+  document.addEventListener("htmx:afterSwap", placeRows);
+  window.addEventListener("resize", placeRows);
+
   // Which limits would help is known with the chart: the answer is asked for once more.
   document.addEventListener("htmx:afterSwap", () => {
     const chart = document.getElementById("trade-part");

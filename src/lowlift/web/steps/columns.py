@@ -16,6 +16,7 @@ from lowlift.tables.columns import NUMERIC
 from lowlift.web import work
 from lowlift.web.answers import PAGE_PATIENCE, PATIENCE, overview_of, panel, working
 from lowlift.web.frame import InPlace, Place, page
+from lowlift.web.grouping import suggestions
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
@@ -34,9 +35,6 @@ _KINDS = {
     "timestamp": "date and time",
     "other": "of a kind that cannot be counted",
 }
-#: Groups that a suggestion makes of numbers and of dates, at most; values that can each be one.
-_MOST_GROUPS, _MOST_UNITS, _EACH = 12, 120, 50
-_DAYS = {"day": 1.0, "month": 30.4, "quarter": 91.3, "year": 365.25}
 
 
 @dataclass(frozen=True)
@@ -241,6 +239,7 @@ async def histogram(place: InPlace, session: InSession, column: str = "") -> Res
         return HTMLResponse(show("problem.html", message=job.error))
     found: Histogram = job.result
     profile = next(each for each in overview.columns if each.name == column)
+    span = found.step * len(found.counts)
     return HTMLResponse(
         show(
             "columns/histogram.html",
@@ -251,7 +250,7 @@ async def histogram(place: InPlace, session: InSession, column: str = "") -> Res
                 shown(found.start + k * found.step, profile.kind) for k in range(len(found.counts))
             ],
             quartiles=[shown(_after(edge, found), profile.kind) for edge in found.quartiles],
-            suggestions=list(_suggestions(found, profile)),
+            suggestions=[("", "Automatic"), *suggestions(profile, span, is_whole=found.step >= 1)],
             missing=found.missing,
             is_whole=profile.kind == "integer",
             rows=counted,
@@ -295,20 +294,3 @@ def _ticks(found: Histogram, *, is_date: bool) -> set[int]:
     at_round = {k for k, at in enumerate(places) if abs(at - round(at)) < _NEAR}
     every = max(1, math.ceil(size / most))
     return at_round if len(at_round) > 1 and not is_date else set(range(0, size, every))
-
-
-def _suggestions(found: Histogram, profile: ColumnProfile) -> Iterator[tuple[str, str]]:
-    """Return groups as texts of ``--bin``, each with its name."""
-    span = found.step * len(found.counts)
-    yield "", "Automatic"
-    if profile.kind in {"date", "timestamp"}:
-        units = [unit for unit, days in _DAYS.items() if 2 <= span / days <= _MOST_UNITS]
-        for unit in units[-2:]:
-            yield unit, f"{unit.capitalize()}s"
-    else:
-        step = nice_step(span / _MOST_GROUPS, is_whole=found.step >= 1)
-        is_age = profile.name.lower() in {"age", "ages"} or profile.name.lower().endswith("_age")
-        yield f"width:{step:g}", f"{step:g} years" if is_age else f"Steps of {step:g}"
-        yield "quantiles:4", "Quartiles"
-        if profile.kind == "integer" and (profile.different or 0) <= _EACH:
-            yield "each", "Each value"

@@ -152,7 +152,8 @@ def _ready(
     if made is None:
         return _waiting(answer.refusal, wishes)
     stem = _name(session.table(setting.table), wishes).rsplit(".", maxsplit=1)[0]
-    every = asking.asks_of(made, found, wishes, place, session.drawn(setting.table))
+    here = session.drawn(setting.table), session.addresses
+    every = asking.asks_of(made, found, wishes, place, *here)
     limit = _limit(setting)
     is_parquet = wishes.form == "parquet" or bool(found.formulas)
     used = {*setting.sensitive, *setting.released}

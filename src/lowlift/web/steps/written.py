@@ -1,19 +1,21 @@
 """What was published: its page, and its files as downloads."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 
+from lowlift._ledger import EVERYBODY
 from lowlift._wording import counted, joined
 from lowlift.report.limits import is_merged
 from lowlift.web import work
 from lowlift.web.answers import PATIENCE
 from lowlift.web.answers import working as following
 from lowlift.web.archives import HANDED_OUT, KEPT, about_files, zipped
-from lowlift.web.frame import Place, page
+from lowlift.web.frame import WRITTEN, Place, page, steps
 from lowlift.web.jobs import Job
 from lowlift.web.pages import show
 from lowlift.web.sessions import Session
@@ -30,13 +32,16 @@ async def published(request: Request, identity: str, session: InSession) -> Resp
     is_part = request.headers.get("hx-request") == "true"
     place = Place("publish", session.setting_of(job))
     if not await job.wait(PATIENCE):
+        place = replace(place, publication="being written")
         part = following(session, job, "Writing the safe table", f"/published/{identity}")
     elif job.state != "done" or not isinstance(job.result, work.Published):
         part = show("publish/nothing.html", message=job.error, place=place)
     else:
+        place = replace(place, publication=WRITTEN)
         part = _written(request, session, job, place)
     if is_part:
-        return HTMLResponse(part)
+        around = {"session": session, "steps": steps(session, place), "place": place}
+        return HTMLResponse(part + show("steps.html", is_swapped=True, **around))
     return HTMLResponse(page("publish/written.html", session, place, part=part))
 
 
@@ -58,6 +63,7 @@ def _written(request: Request, session: Session, job: Job, place: Place) -> str:
         people=counted(made.receipt.rows_out, "person", "people"),
         is_merged=is_merged(made.design.encoded),
         is_withheld=codebook == "withheld",
+        is_public=found.to == EVERYBODY,
         address=f"{str(request.base_url).rstrip('/')}/published/{job.id}",
     )
 
