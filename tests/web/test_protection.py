@@ -108,6 +108,19 @@ def test_a_stop_takes_the_place_of_a_criterion(visit, zips):
     expect(page.get_by_role("radio", name="at most 2 times as likely")).to_be_checked()
 
 
+def test_a_stop_that_is_chosen_before_the_script_runs_is_the_limit(visit, zips):
+    page, held = visit.page, []
+    page.route("**/static/protection.js", lambda route: held.append(route))  # noqa: PLW0108 (needs a function)
+    with page.expect_request("**/static/protection.js"):
+        page.goto(visit.server.url + zips, wait_until="commit")
+    page.get_by_role("radio", name="at most 3 times as likely").check()
+    held[0].continue_()
+    expect(page).to_have_url(re.compile("limit=3&"))
+    expect(page.get_by_label("or another factor")).to_have_value("3")
+    expect(page.get_by_role("radio", name="at most 3 times as likely")).to_be_checked()
+    expect(answer(page)).to_contain_text("3 times")
+
+
 def test_each_question_mark_explains(visit, zips):
     page = visit.page
     visit.go(f"{zips}&x=age")

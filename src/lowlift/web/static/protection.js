@@ -103,5 +103,11 @@
   });
 
   criterion.dataset.before = criterion.value;
+  // A stop that was chosen before this script had run; the frame asks for its answer.
+  const early = stops.find((stop) => stop.checked && !stop.defaultChecked);
+  if (early) {
+    limit.value = early.value;
+    criterion.value = "";
+  }
   agree();
 })();
