@@ -231,6 +231,12 @@ def answers(page, *names):
     return page.inner_text("#found")
 
 
+def accepted(page):
+    """Count what the page accepts, but what it says of utility."""
+    lines = page.locator("#found li", has=page.locator(".ok"))
+    return lines.filter(has_not_text="no mechanism in the bound").count()
+
+
 @pytest.mark.xdist_group("browser")
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_the_page_says_of_publications_what_the_program_says(encoding, lowlift, chromium):
@@ -241,15 +247,15 @@ def test_the_page_says_of_publications_what_the_program_says(encoding, lowlift, 
         options = (*PEOPLE[kind], *ENCODINGS[encoding], "--escape-formulas")
         publish(lowlift, source, "ill", *options)
         text = answers(page, *FILES.values(), source)
-        assert page.locator("#found .ok").count() == 7, text
+        assert accepted(page) == 7, text
         assert page.locator("#found .refused, #found .undecided").count() == 0, text
     for name, change in FORGED.items():
         other = changed("codebook", change)
         text = answers(page, FILES["release"], other)
-        assert page.locator("#found .ok").count() == 3, (name, text)
+        assert accepted(page) == 3, (name, text)
         assert page.locator("#found .refused").count() == 1, (name, text)
     text = answers(page, FILES["release"], FILES["table"], source)
-    assert page.locator("#found .ok").count() == 3, text
+    assert accepted(page) == 3, text
     assert f"{source} is the table that the release was designed on" in text
     for change in ({"version": 2}, {"encoding": "rows"}):
         other = changed("receipt", lambda receipt, change=change: receipt.update(change))

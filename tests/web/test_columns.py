@@ -379,13 +379,16 @@ def test_groups_are_said_by_handles_suggestions_and_words_alike(visit):
     expect(pressed).to_have_text("Automatic")
     expect(field).to_have_attribute("placeholder", "automatic")
     expect(page.locator("#setting .hint:visible")).to_have_text(
-        "Drag a handle, use the arrow keys, or type numbers. Automatic: lowlift forms groups from "
-        "the data and does not publish where they begin. With quartiles, the starts of the groups "
-        "are published; they say a little about the data.",
+        "Choose a suggestion or type numbers. Automatic: lowlift forms groups from the data and "
+        "does not publish where they begin. With quartiles, the starts of the groups are "
+        "published; they say a little about the data.",
         use_inner_text=True,
     )
     field.fill("30, 60")
     expect(handles).to_have_count(2)
+    expect(page.locator("#setting .hint:visible")).to_contain_text(
+        "Drag a handle, use the arrow keys, or type numbers.", use_inner_text=True
+    )
     expect(handles.first).to_have_attribute("aria-valuetext", "from 30 on")
     ages = [int(line.split(",")[1]) for line in clinic().splitlines()[1:]]
     low, high = sum(age < 30 for age in ages), sum(age >= 60 for age in ages)
